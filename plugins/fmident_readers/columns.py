@@ -77,21 +77,16 @@ def on_one_axis(path: Path, signals: list[Signal]) -> pd.DataFrame:
     """
     if not signals:
         raise nothing(path)
-    titles = [s.title for s in signals]
+    titles, place = [s.title for s in signals], Location(str(path))
     for title in titles:
         if titles.count(title) > 1:
-            raise DataError(f"two signals are called '{title}'", location=Location(str(path)))
-    times = np.unique(np.concatenate([s.times for s in signals]))
-    columns: dict[str, F64] = {"time [s]": times}
-    for signal in signals:
-        if signal.times.size != np.unique(signal.times).size:
-            raise DataError(
-                f"'{signal.title}' has two samples at one instant", location=Location(str(path))
-            )
-        values = np.full(times.size, np.nan)
-        values[np.searchsorted(times, signal.times)] = signal.values
-        columns[signal.title] = values
-    return pd.DataFrame(columns)
+            raise DataError(f"two signals are called '{title}'", location=place)
+    columns = {s.title: pd.Series(s.values, index=s.times) for s in signals}
+    for title, column in columns.items():
+        if not column.index.is_unique:
+            raise DataError(f"'{title}' has two samples at one instant", location=place)
+    frame = pd.concat(columns, axis=1).sort_index()
+    return frame.rename_axis("time [s]").reset_index()
 
 
 def of_equal_length(path: Path, arrays: Mapping[str, F64]) -> pd.DataFrame:

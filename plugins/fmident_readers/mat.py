@@ -76,7 +76,7 @@ def _trajectories(path: Path, content: dict[str, Any]) -> pd.DataFrame:
             location=Location(str(path)),
         )
     times = table[:, 0].astype(np.float64)
-    # At events times are repeated, at times but for rounding.
+    # At events instants are repeated, up to rounding.
     rounding = _ROUNDING * float(np.spacing(np.abs(times).max()))
     last = np.append(np.abs(np.diff(times)) > rounding, True)
     columns: dict[str, F64] = {"time [s]": times[last]}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fmident.data import read_table, time_axis, time_column
-from fmident.data.table import DataDescription, describe, spark
+from fmident.data.description import DataDescription, describe, spark
 
 
 def described(folder: Path, content: str) -> DataDescription:

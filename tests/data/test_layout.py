@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fmident.data import Layout, read_table, time_axis, time_column
+from fmident.data import CsvOptions, read_table, time_axis, time_column
 from fmident.data.table import Table
 from fmident.errors import Code, DataError
 
@@ -20,7 +20,7 @@ PLAIN = "time;force;x é\n0;1,5;-2\n0,5;2,5;3e-3\n"
 def read(folder: Path, content: str | bytes, **said: object) -> Table:
     path = folder / "data.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_table(path, layout=Layout(**said))  # type: ignore[arg-type]
+    return read_table(path, layout=CsvOptions(**said))  # type: ignore[arg-type]
 
 
 def same_as_plain(table: Table) -> None:
@@ -258,7 +258,9 @@ def test_instants_of_a_reader_are_seconds_not_nanoseconds(tmp_path: Path) -> Non
         np.testing.assert_array_equal(table.column(name), [0.0, 1.5, np.nan])
         assert table.units[name] == "s"
     assert table.origins["zoned"].text() == "2024-03-01 11:00:00 UTC"
-    with refused("invalid-data", DataError, match="'separator' is said of a file that is not CSV"):
+    with refused(
+        "invalid-data", DataError, match="'separator' does not apply to a file that is not CSV"
+    ):
         read_table(
-            tmp_path / "a.bin", reader=lambda path, spec: frame, layout=Layout(separator=";")
+            tmp_path / "a.bin", reader=lambda path, spec: frame, layout=CsvOptions(separator=";")
         )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fmident.data import Layout
+from fmident.data import CsvOptions
 from fmident.data.table import read_table
 from fmident.errors import Code, DataError
 
@@ -62,7 +62,7 @@ def test_what_is_written_is_read_to_the_last_bit(
     if any("group thousands" in e.message for e in table.errors.values()):
         # All numbers with commas look like 1,234: refused unless the user says what they are.
         assert b";" in content or b"\t" in content
-        table = read_table(tmp_path / "data.csv", layout=Layout(decimal=","))
+        table = read_table(tmp_path / "data.csv", layout=CsvOptions(decimal=","))
     for name, values in meaning.items():
         np.testing.assert_array_equal(table.column(name), values)
 

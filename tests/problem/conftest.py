@@ -12,7 +12,7 @@ import pytest
 
 from fmident.errors import FmidentError
 from fmident.fmu import ModelDescription, read_description
-from fmident.problem import Problem, load_problem
+from fmident.problem import Problem, problem_from_file
 from fmident.problem.reading.file import Plugins
 
 from ..edits import replace_once
@@ -89,7 +89,9 @@ class Case:
         """Load the problem after one change; `old` must be there exactly once."""
         if old:
             replace_once(self.folder / "problem.toml", old, new)
-        return load_problem(self.folder / "problem.toml", text=text, plugins=Plugins(**plugins))
+        return problem_from_file(
+            self.folder / "problem.toml", text=text, plugins=Plugins(**plugins)
+        )
 
     def write(self, name: str, content: str) -> Path:
         path = self.folder / name

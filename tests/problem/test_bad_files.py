@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fmident.errors import Code, CompilationError, FmidentError, ProblemError
-from fmident.problem import load_problem
+from fmident.problem import problem_from_file
 
 from ..fmu.build import Fixture, description
 from ..refused import refused
@@ -328,9 +328,9 @@ def test_class_that_cannot_be_built(more: str, fragments: tuple[str, ...], case:
 
 def test_missing_file_and_folder(case: Case) -> None:
     with refused(Code.UNKNOWN_NAME, FmidentError, match=r"\n  hint: nearest file: 'problem"):
-        load_problem(case.folder / "problm.toml")
+        problem_from_file(case.folder / "problm.toml")
     with refused(Code.UNUSABLE_FILE, FmidentError):
-        load_problem(case.folder)
+        problem_from_file(case.folder)
     (case.folder / "problem.toml").write_bytes(b"\xff\xfe")
     with refused(Code.UNUSABLE_FILE, FmidentError):
         case.load()

@@ -170,7 +170,7 @@ def test_messages_are_those_of_the_file(
         (
             frame(),
             {"experiments": {"data": {"separator": ";"}}},
-            "data: 'separator' is said of data in memory",
+            "data: 'separator' does not apply to data in memory",
         ),
         (frame(), {"outputs": None}, "data: [[experiments]] needs the key 'outputs'"),
         (frame(), {"estimator": "least"}, "estimator.name: there is no estimator 'least'"),

@@ -6,7 +6,7 @@ import pytest
 
 from fmident.data.experiment import NoiseChoice
 from fmident.errors import Code, FmidentError
-from fmident.problem import load_problem
+from fmident.problem import problem_from_file
 
 from ..refused import refused
 from .conftest import Case
@@ -35,7 +35,7 @@ def test_a_model_of_the_noise_is_read(case: Case, keys: str, choice: NoiseChoice
     assert not problem.sigma_known
     target = case.folder / "copy.toml"
     problem.to_toml(target)
-    (again,) = load_problem(target).experiments[0].measurements
+    (again,) = problem_from_file(target).experiments[0].measurements
     assert again.noise == choice
 
 

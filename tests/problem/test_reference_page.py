@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fmident.data import Decimation, Layout
+from fmident.data import CsvOptions, Decimation
 from fmident.data.outliers import Hampel
 from fmident.problem.reading.tables import (
     ExperimentTable,
@@ -27,7 +27,7 @@ from fmident.problem.settings_keys import setting_keys
 
 TEXT = (Path(__file__).parents[2] / "docs/reference/problem-file.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^#+ (.*)\n((?:(?!#+ ).*\n)*)", TEXT, re.MULTILINE))
-LAYOUT = {setting.key for setting in setting_keys(Layout)}
+LAYOUT = {setting.key for setting in setting_keys(CsvOptions)}
 
 
 def keys_of(*kinds: Any) -> set[str | None]:
@@ -56,7 +56,7 @@ def test_a_section_has_the_keys_of_its_table(subtests: pytest.Subtests) -> None:
         (["Outputs"], [OutputTable], LAYOUT),
         (["Filters and derivatives", "Outliers and exclusions"], [PrepareTable, Hampel], set()),
         (["`[[stages]]`"], [StageTable], set()),
-        (["Data files"], [Layout], set()),
+        (["Data files"], [CsvOptions], set()),
     ]:
         with subtests.test(titles[0]):
             assert rows_of(*titles).keys() == keys_of(*kinds) - elsewhere

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fmident.errors import Code, ProblemError
-from fmident.problem import Problem, load_problem
+from fmident.problem import Problem, problem_from_file
 
 from ..fmu.build import Fixture, description, real
 from ..refused import refused
@@ -56,7 +56,7 @@ def load(
     (folder / "data.csv").write_text(_DATA.replace("HEAD", head))
     text = _PROBLEM.replace("PARAMETER", parameter).replace("INPUT", given)
     (folder / "problem.toml").write_text(text.replace("OUTPUT", output).replace("MORE", more))
-    return load_problem(folder / "problem.toml")
+    return problem_from_file(folder / "problem.toml")
 
 
 def speeds(problem: Problem) -> list[float]:

@@ -202,7 +202,7 @@ def check_options(options: Any) -> None:
                 raise OptionError(f"{name} must be {limits}, not {number}", field.name)
         if value == field.default:
             continue
-        for required in requirements(hints[field.name]):
+        for required in marked(hints[field.name], Requires):
             if getattr(options, required.option) != required.value:
                 message = f"{field.name} requires {required}"
                 raise OptionError(message, field.name, Code.REQUIRES_OPTION)
@@ -220,22 +220,12 @@ def types_of(kind: Hashable) -> Mapping[str, Any]:
     return typing.get_type_hints(kind)
 
 
-def ranges(hint: Any) -> tuple[Range, ...]:
-    """Return the ranges that are annotated to a type, or to a part of a union."""
-    return marked(hint, Range)
-
-
 def item_ranges(hint: Any) -> tuple[Range, ...]:
     """Return the ranges that are annotated to the items of a list or table."""
     bare = _bare(hint)
     parts = typing.get_args(bare) if _is_union(bare) else (bare,)
     items = (item for part in map(_bare, parts) for item in typing.get_args(part))
-    return tuple(limits for item in items for limits in ranges(item))
-
-
-def requirements(hint: Any) -> tuple[Requires, ...]:
-    """Return the options that a type's annotations require."""
-    return marked(hint, Requires)
+    return tuple(limits for item in items for limits in marked(item, Range))
 
 
 def marked(hint: Any, kind: type[T]) -> tuple[T, ...]:
@@ -266,7 +256,7 @@ def _numbers(name: str, value: Any, hint: Any) -> Iterator[tuple[str, Any, Range
     ):
         return  # a word in place of a number
     whole = any(_bare(p) is int for p in parts) and not any(_bare(p) is float for p in parts)
-    for limits in ranges(hint):
+    for limits in marked(hint, Range):
         yield name, value, limits, whole
     for part in map(_bare, parts):
         origin, arguments = typing.get_origin(part), typing.get_args(part)

@@ -91,10 +91,11 @@ def parse_unit(text: str) -> Unit:
     if reader.here is not None:
         raise reader.error(f"unexpected '{reader.here[1]}'")
     if not 0.0 < result.factor < math.inf:
-        raise UnitError(f"unit '{text}' cannot be read: its size is beyond all numbers")
+        raise UnitError(f"unit '{text}' cannot be read: its size is out of range")
     if max(map(abs, result.exponents)) > _LARGEST_POWER:
         raise UnitError(
-            f"unit '{text}' cannot be read: it is {result.si}, with an exponent beyond reason"
+            f"unit '{text}' cannot be read: it is {result.si}, with an exponent above"
+            f" {_LARGEST_POWER}"
         )
     alone = _WHOLE.get(plain)
     offset = alone.offset if alone is not None else 0.0
@@ -306,7 +307,7 @@ class _Reader:
             return inner ** self.power()
         here = self.here
         if here is None:
-            raise self.error("something is missing")
+            raise self.error("a symbol is missing")
         if here[0] == "number" and here[1] == "1":
             self._next += 1
             return DIMENSIONLESS
@@ -321,7 +322,7 @@ class _Reader:
         here = self.here
         if here is not None and here[0] == "number":
             if len(here[1]) > 3 or abs(int(here[1])) > _LARGEST_POWER:
-                raise self.error(f"the exponent {here[1]} is beyond reason")
+                raise self.error(f"the exponent {here[1]} is above {_LARGEST_POWER}")
             self._next += 1
             return int(here[1])
         if caret:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fmident.errors import Code, ProblemError
-from fmident.problem import load_problem, parameter_values
+from fmident.problem import parameter_values, problem_from_file
 from fmident.toml_file.overrides import apply_overrides
 
 from ...refused import refused
@@ -60,7 +60,7 @@ MISTAKES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("unknown name", K, '[parameters.k]\nexpression = "2 N/m * mm"',
      ("problem.toml:9:23", "there is no parameter 'mm'", "'m'")),
     ("not read", K, '[parameters.k]\nexpression = "2 *"',
-     ("problem.toml:9:18", "something is missing")),
+     ("problem.toml:9:18", "an operand is missing")),
     ("unit", K, '[parameters.k]\nexpression = "2*m"',
      ("problem.toml:9:15", "'k' is in 'N/m'", "gives kg")),
     ("unknown unit", K, '[parameters.k]\nexpression = "2 N/mx"',
@@ -100,7 +100,7 @@ def test_an_expression_can_be_set_from_the_command_line(case: Case) -> None:
     changed = apply_overrides(
         text.replace(K, FOLLOWS), {"parameters.k.expression": "3 N/m"}, "problem.toml"
     )
-    problem = load_problem(case.folder / "problem.toml", text=changed)
+    problem = problem_from_file(case.folder / "problem.toml", text=changed)
     assert problem.parameters[1].initial == 3.0
 
 
@@ -111,7 +111,7 @@ def test_nothing_is_left_to_search(case: Case) -> None:
         path.read_text().replace(M, '[parameters.m]\nexpression = "2 kg"').replace(K, FOLLOWS)
     )
     with refused(Code.INVALID_PROBLEM, ProblemError, match="no parameter is free"):
-        load_problem(path)
+        problem_from_file(path)
 
 
 def test_codes(case: Case) -> None:

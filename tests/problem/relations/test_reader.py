@@ -88,7 +88,7 @@ REFUSED = [
     ("sqrt(a, b)", 6, "takes one argument"),
     ("a >= b", 2, "makes a constraint of it"),
     ("2 m**2", 3, "belongs to the unit 'm'"),
-    ("a + 1e400", 4, "beyond all numbers"),
+    ("a + 1e400", 4, "too large"),
     ("lambda: 1", 6, "unexpected ':'"),
     ("", 0, "missing at its end"),
     ("(" * 60 + "a" + ")" * 60, 51, "nested too deeply"),
@@ -124,7 +124,7 @@ def test_a_relation_has_sides() -> None:
 @pytest.mark.parametrize(
     ("text", "position", "words"),
     [
-        ("a + b", 5, "says nothing"),
+        ("a + b", 5, "is no constraint"),
         ("a > b", 2, "excludes the limit"),
         ("a < b", 2, "excludes the limit"),
         ("a != b", 2, "not a constraint"),

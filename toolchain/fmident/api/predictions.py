@@ -20,7 +20,7 @@ from fmident.api.problems import PROBLEM, Report, load_problem
 from fmident.api.results import load_result
 from fmident.api.run import FolderArguments, RunContext, perform, with_arguments
 from fmident.arrays import F64
-from fmident.data import Layout, csv_of, read_table
+from fmident.data import CsvOptions, csv_of, read_table
 from fmident.data.experiment import Experiment
 from fmident.errors import Code, EstimationError, ProblemError, unknown_name
 from fmident.estimation.result import EstimationResult
@@ -348,7 +348,7 @@ def _table(
     wanted = _output_columns(model)
     table = {k: v for k, v in model.items() if k not in _LEFT_OUT}
     table = {"name": name, "data": str(file.resolve()), "role": "validation", **table}
-    layout = Section(Source(file, ""), (), model).read(Layout, besides=model)
+    layout = Section(Source(file, ""), (), model).read(CsvOptions, besides=model)
     data = read_table(file, dict(model), reader=host.read_data, layout=layout)
     measured = {n for n, v in data.columns.items() if bool(np.isfinite(v).any())}
     missing = {c for c in wanted if c not in measured and c not in data.errors}

@@ -112,11 +112,8 @@ def load_problem(
     content = problems.read_problem_file(path) if text is None else text
     text = overridden(content, chosen, str(path), host)
     try:
-        problem = problems.load_problem(
-            path,
-            text=text,
-            plugins=plugins_of(host, report),
-        )
+        plugins = plugins_of(host, report)
+        problem = problems.problem_from_file(path, text=text, plugins=plugins)
         problem = _suited(problem, host)
     except FmidentError as error:
         relocate(error, content, text, chosen, str(path))

@@ -10,8 +10,8 @@ from pathlib import Path
 from fmident.cli.arguments import assignments, plugins_of, write_json
 from fmident.cli.console import out, width
 from fmident.cli.usage import UsageError
-from fmident.data import Layout, Table, read_table, time_axis, time_column
-from fmident.data.table import ColumnDescription, DataDescription, TimeDescription, describe
+from fmident.data import CsvOptions, Table, read_table, time_axis, time_column
+from fmident.data.description import ColumnDescription, DataDescription, TimeDescription, describe
 from fmident.errors import ProblemError, nearest
 from fmident.fmu import ModelDescription, read_description
 from fmident.report.terminal import narrow_table
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     spec = {key: read_value(value) for key, value in assignments(arguments.set, "--set").items()}
     section = Section(Source(Path("--set"), ""), ("experiments", 0), spec)
     try:
-        layout = section.read(Layout)
+        layout = section.read(CsvOptions)
     except ProblemError as error:
         raise UsageError(error.message, hint=error.hint, code=error.code) from None
     table = read_table(arguments.file, spec, reader=host.read_data, layout=layout)

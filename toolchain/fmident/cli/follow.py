@@ -170,7 +170,7 @@ def _row_reader(problem: Problem, head: Path, name: str) -> RowReader:
     text = read_csv_text(head, table)
     names = [split_header(cell)[0] for cell in text.header]
     read = read_table(head, layout=table)
-    if read.form is None or not read.form.is_plain or text.header_line != 1:
+    if read.form is None or not read.form.is_plain or text.form.header_line != 1:
         form = "" if read.form is None else f": {read.form.text()}"
         raise DataError(
             f"{name} cannot be followed{form}",
@@ -195,7 +195,7 @@ def _row_reader(problem: Problem, head: Path, name: str) -> RowReader:
         factors.append(float(ends[1] - ends[0]))
     return RowReader(
         name,
-        text.separator,
+        text.form.separator,
         len(text.header),
         np.array([names.index(column) for column, _, _ in columns], dtype=np.intp),
         np.array(factors),

@@ -1,26 +1,20 @@
 """Measured data: from files to :class:`Experiment`."""
 
-from fmident.data.csv import Layout
+from fmident.data.csv import CsvOptions
 from fmident.data.experiment import Exclusion, Experiment, Measurement, NumberOrParameter
-from fmident.data.prepare import (
-    Decimation,
-    apply_decimation,
-    butterworth,
-    kept_samples,
-)
+from fmident.data.prepare import Decimation, butterworth, kept_samples
 from fmident.data.table import Reader, Table, csv_of, read_table, split_header
 from fmident.data.time import merge, time_axis, time_column
 
 __all__ = [
+    "CsvOptions",
     "Decimation",
     "Exclusion",
     "Experiment",
-    "Layout",
     "Measurement",
     "NumberOrParameter",
     "Reader",
     "Table",
-    "apply_decimation",
     "butterworth",
     "csv_of",
     "kept_samples",

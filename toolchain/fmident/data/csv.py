@@ -27,7 +27,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_LOOKED_AT = 4096
+_HEAD_BYTES = 4096
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
@@ -75,18 +75,8 @@ class CsvText:
     header: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     lines: Sequence[int]
-    form: Form
+    form: CsvFormat
     units: tuple[str, ...]
-
-    @property
-    def header_line(self) -> int:
-        """Line number of the header, counted from 1."""
-        return self.form.header_line
-
-    @property
-    def separator(self) -> str:
-        """Separator of the cells."""
-        return self.form.separator
 
 
 @dataclass(frozen=True)
@@ -101,19 +91,19 @@ class Numbers:
     values: Mapping[str, F64]
     errors: Mapping[str, DataError]
     origins: Mapping[str, TimeOrigin]
-    form: Form
+    form: CsvFormat
 
 
-def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
+def read_csv_text(path: Path, layout: CsvOptions | None = None) -> CsvText:
     """Split a file into cells; `layout` has what the user specified.
 
     Raises `DataError` if it is not text, is empty, has no rows or rows of unequal length.
     """
-    layout = layout or Layout()
+    layout = layout or CsvOptions()
     text, encoding = read_text(path, layout.encoding)
     everything = list(enumerate(text.split("\n"), 1))
     numbered = [(k, t) for k, t in everything if t.strip() and not t.lstrip().startswith("#")]
-    declared = said_separator(numbered[0][1]) if numbered else None
+    declared = declared_separator(numbered[0][1]) if numbered else None
     if declared is not None:
         numbered = numbered[1:]
         layout = replace(layout, separator=layout.separator or declared)
@@ -133,7 +123,7 @@ def read_csv_text(path: Path, layout: Layout | None = None) -> CsvText:
             "the file has a header but no rows", location=Location(str(path), numbered[0][0])
         )
     separator = layout.separator or usual_separator(numbered[0][1], numbered[1][1])
-    form = Form(encoding, separator, None, 1, above)
+    form = CsvFormat(encoding, separator, None, 1, above)
     try:
         table_text = _split(path, numbered, everything, form, layout)
     except _RaggedError:
@@ -170,8 +160,8 @@ def _split(
     path: Path,
     numbered: Sequence[NumberedLine],
     everything: Sequence[NumberedLine],
-    form: Form,
-    layout: Layout,
+    form: CsvFormat,
+    layout: CsvOptions,
 ) -> CsvText:
     separator = form.separator
     header_line, first = numbered[0]
@@ -211,21 +201,23 @@ def _units_line(
     numbered: Sequence[NumberedLine],
     header: Sequence[str],
     separator: str,
-    said: int | None,
+    given: int | None,
     count: int,
 ) -> int | None:
     """Return the line number of the units, or ``None``."""
-    if said is not None:
-        if said == 0:
+    if given is not None:
+        if given == 0:
             return None
-        if said > count or said == numbered[0][0]:
-            what = "is the header" if said <= count else f"is not there: the file has {count} lines"
+        if given > count or given == numbered[0][0]:
+            what = (
+                "is the header" if given <= count else f"is not there: the file has {count} lines"
+            )
             raise DataError(
-                f"units_row = {said}: this line {what}",
+                f"units_row = {given}: this line {what}",
                 location=Location(str(path)),
                 hint="units_row is the line of the file that holds the units, counted from 1",
             )
-        return said
+        return given
     if len(numbered) < 3:
         return None
     number, line = numbered[1]
@@ -236,13 +228,13 @@ def _units_line(
 
 
 def read_numbers(
-    text: CsvText, names: Sequence[str | None], layout: Layout | None = None
+    text: CsvText, names: Sequence[str | None], layout: CsvOptions | None = None
 ) -> Numbers:
     """Convert columns of cells to numbers.
 
     Columns whose name is ``None`` are skipped; `layout` has what the user specified.
     """
-    layout = layout or Layout()
+    layout = layout or CsvOptions()
     numbers: dict[str, F64] = {}
     errors: dict[str, DataError] = {}
     commas: dict[str, F64] = {}
@@ -252,7 +244,7 @@ def read_numbers(
     point = False
     for name, cells in columns.items():
         sign = layout.decimal
-        plain = floats(cells) if sign is None else floats_as_said(cells, sign)
+        plain = floats(cells) if sign is None else floats_with(cells, sign)
         if plain is not None:
             numbers[name] = plain
             point = point or any("." in c for c in cells)
@@ -328,18 +320,16 @@ def _with_stamps(
 
 
 def _bad_cell(
-    text: CsvText, position: int, name: str, decimal: str = ".", said: str | None = None
+    text: CsvText, position: int, name: str, decimal: str = ".", given: str | None = None
 ) -> DataError:
     for line, row in zip(text.lines, text.rows, strict=True):
         cell = row[position].strip()
-        read = (
-            floats([cell.replace(decimal, ".")]) if said is None else floats_as_said([cell], said)
-        )
+        read = floats([cell.replace(decimal, ".")]) if given is None else floats_with([cell], given)
         if read is None:
             return DataError(
                 f"'{cell}' in column '{name}' is not a number",
                 location=Location(str(text.path), line, position + 1),
-                hint=_advice(text, cell, said),
+                hint=_advice(text, cell, given),
                 code=Code.NOT_A_NUMBER,
             )
     raise AssertionError(f"column '{name}' is numeric")
@@ -357,15 +347,15 @@ def _unclear(text: CsvText, position: int, name: str) -> DataError:
     )
 
 
-def _advice(text: CsvText, cell: str, said: str | None) -> str:
+def _advice(text: CsvText, cell: str, given: str | None) -> str:
     if len(text.header) == 1:
-        return "cells are separated by comma, semicolon or tab; 'separator' says what else"
-    if said is None:
+        return "cells are separated by comma, semicolon or tab; give any other as 'separator'"
+    if given is None:
         sign = has_thousands(cell)
         if sign is not None:
             return f'decimal = "{sign}" in [[experiments]] reads numbers with groups of thousands'
     elif is_number(cell):
-        return f'decimal = "{said}" is said, which this number does not have'
+        return f'this number does not fit decimal = "{given}"'
     if "," in cell and is_number(cell):
         return "use either decimal points or decimal commas throughout the file"
     if text.rows and not any(is_number(c) or is_gap(c) for c in text.rows[0]):
@@ -404,7 +394,7 @@ def read_text(path: Path, encoding: str | None = None) -> tuple[str, str]:
         raise DataError(
             f"byte 0x{content[error.start]:02x} is not text in {codec.upper()}",
             location=Location(str(path), content.count(b"\n", 0, error.start) + 1),
-            hint=f"save the file as CSV in UTF-8, or say what it is in with 'encoding'; {NOT_CSV}",
+            hint=f"save the file as CSV in UTF-8, or give its 'encoding'; {NOT_CSV}",
             code=Code.UNUSABLE_FILE,
         ) from error
     if "\0" in text:
@@ -431,7 +421,7 @@ def _found(content: bytes) -> str:
 
 def _wide(content: bytes) -> str | None:
     """Return the UTF-16 codec implied by the zero bytes, or ``None``."""
-    head = content[: min(len(content), _LOOKED_AT) // 2 * 2]
+    head = content[: min(len(content), _HEAD_BYTES) // 2 * 2]
     low, high = head[::2], head[1::2]
     for ascii_part, zeros, codec in ((low, high, "utf-16-le"), (high, low, "utf-16-be")):
         if head and zeros.count(0) > 0.6 * len(zeros) and not ascii_part.count(0):
@@ -465,7 +455,7 @@ Separator = Literal[",", ";", "\t", "|", " "]
 
 
 @dataclass(frozen=True)
-class Layout(Options):
+class CsvOptions(Options):
     """Format of a CSV file specified by the user; fields that are ``None`` are detected.
 
     `separator` is one of :data:`SEPARATORS`, `decimal` is ``"."`` or ``","`` (the other one
@@ -495,16 +485,16 @@ class Layout(Options):
     @property
     def given(self) -> tuple[str, ...]:
         """Names of the fields set by the user."""
-        return tuple(f.name for f in fields(Layout) if getattr(self, f.name) is not None)
+        return tuple(f.name for f in fields(CsvOptions) if getattr(self, f.name) is not None)
 
     @property
-    def alone(self) -> Layout:
+    def alone(self) -> CsvOptions:
         """It without what a derived class adds."""
-        return Layout(**{f.name: getattr(self, f.name) for f in fields(Layout)})
+        return CsvOptions(**{f.name: getattr(self, f.name) for f in fields(CsvOptions)})
 
 
 @dataclass(frozen=True)
-class Form:
+class CsvFormat:
     """Detected format of a CSV file.
 
     Line numbers are counted from 1. `decimal` is ``None`` if no number has a decimal sign,
@@ -524,9 +514,9 @@ class Form:
     @property
     def is_plain(self) -> bool:
         """Whether the file is in UTF-8, begins with its header, and has numbers below it."""
-        return self.is_said(Layout())
+        return self.is_declared(CsvOptions())
 
-    def is_said(self, layout: Layout) -> bool:
+    def is_declared(self, layout: CsvOptions) -> bool:
         """Return whether the user specified everything that is not plain about it."""
         return not self.stamps and all(
             plain or key in layout.given
@@ -602,11 +592,11 @@ def usual_separator(header: str, first: str) -> str:
     return next((s for s in candidates if s in bare), ",")
 
 
-def said_separator(line: str) -> Separator | None:
+def declared_separator(line: str) -> Separator | None:
     """Return the separator of Excel's line ``sep=;``, or ``None``."""
     match = re.fullmatch(r'"?[Ss][Ee][Pp]=(.)"?\s*', line)
-    said = None if match is None else match[1]
-    return next((s for s in get_args(Separator) if s == said), None)
+    given = None if match is None else match[1]
+    return next((s for s in get_args(Separator) if s == given), None)
 
 
 def split_cells(line: str, separator: str) -> list[str]:
@@ -689,7 +679,7 @@ def floats(cells: Sequence[str], gaps: Collection[str] = GAPS) -> F64 | None:
         return None
 
 
-def floats_as_said(cells: Sequence[str], decimal: str) -> F64 | None:
+def floats_with(cells: Sequence[str], decimal: str) -> F64 | None:
     """Return numbers with the decimal sign given by the user; ``None`` if a cell is not one.
 
     `decimal` is ``"."`` or ``","``; the other sign may group thousands, three digits each.

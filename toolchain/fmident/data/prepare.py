@@ -25,6 +25,7 @@ import scipy
 from fmident.arrays import F64
 from fmident.data.outliers import Hampel, Outliers, find_outliers, share_of_noise
 from fmident.data.table import Table
+from fmident.data.time import uneven_step
 from fmident.errors import DataError, Diagnostic, Location, unknown_name
 from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
 
@@ -35,9 +36,8 @@ _LOSS = 0.05
 """Part of a frequency that central differences may lose at the cut-off without a warning."""
 
 _MANY, _LIKE_NOISE = 0.01, 3.0
-"""Share of outliers from which it is compared with that of mere noise, and how many times the
-latter it must be to be more than that."""
-
+"""A share of outliers above the first is compared with that of mere noise; above the second times
+that, it is more than noise."""
 
 _RATIO = 1.1
 _PERIODS = 4.0
@@ -47,7 +47,6 @@ _DEVIATIONS = 3.0
 """Standard deviations by which a variance must lie above the least to be still falling."""
 
 _LINES = 2048
-
 
 _UNEVEN = 0.01
 """Steps may differ from their mean by this part: sampling jitter, rounded time stamps."""
@@ -403,14 +402,6 @@ def low_pass_for(values: F64, decimation: Decimation) -> F64:
     return filtered
 
 
-def apply_decimation(values: F64, decimation: Decimation) -> F64:
-    """Return the signal filtered and decimated, (n,) -> (ceil(n / factor),).
-
-    Raises `DataError` for too few samples or a gap.
-    """
-    return low_pass_for(values, decimation)[kept_samples(values.size, decimation.factor)]
-
-
 def butterworth(
     values: F64, cutoff: float, step: float, order: int = 4, padding: int | None = None
 ) -> F64:
@@ -457,13 +448,12 @@ def check_equidistant(times: F64, purpose: str) -> float:
     """
     if times.size < 2:
         raise DataError(f"{purpose} takes two samples at least")
-    steps = np.diff(times)
-    mean = float(np.mean(steps))
-    worst = int(np.argmax(np.abs(steps - mean)))
-    if abs(float(steps[worst]) - mean) > _UNEVEN * mean:
+    mean = float(np.mean(np.diff(times)))
+    worst = uneven_step(times, mean, _UNEVEN)
+    if worst is not None:
         raise DataError(
             f"{purpose} takes samples at equal steps, but the step after {times[worst]:g} s is "
-            f"{steps[worst]:g} s where the mean is {mean:g} s",
+            f"{times[worst + 1] - times[worst]:g} s where the mean is {mean:g} s",
             hint="resample the data first",
         )
     return mean

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fmident.arrays import F64
-from fmident.data.csv import Form, Layout, is_number, read_csv_text, read_numbers
+from fmident.data.csv import CsvFormat, CsvOptions, is_number, read_csv_text, read_numbers
 from fmident.data.outliers import Outliers
 from fmident.data.stamps import TimeOrigin
 from fmident.errors import Code, DataError, Diagnostic, Location, nearest_file, unknown_name
@@ -31,15 +31,6 @@ Reader: TypeAlias = Callable[[Path, dict[str, Any]], pd.DataFrame | None]
 
 _SPACED_UNIT = re.compile(r"^(?P<name>.*\S)\s+(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>.*)\))$")
 _TIGHT_UNIT = re.compile(r"^(?P<name>.*\S)(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>[^()]*)\))$")
-
-
-_LONG = 1.5
-"""A step of more than this many median steps is a pause."""
-
-_EVEN = 1e-3
-"""Steps are even when none differs by more than this share of the median from it."""
-
-_LEVELS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,7 @@ class Table:
     lines: npt.NDArray[np.int64] | None
     errors: Mapping[str, DataError] = field(default_factory=dict)
     origins: Mapping[str, TimeOrigin] = field(default_factory=dict)
-    form: Form | None = None
+    form: CsvFormat | None = None
     notes: tuple[Diagnostic, ...] = ()
     outliers: Mapping[str, Outliers] = field(default_factory=dict)
 
@@ -121,7 +112,7 @@ def read_table(
     spec: Mapping[str, Any] | None = None,
     *,
     reader: Reader | None = None,
-    layout: Layout | None = None,
+    layout: CsvOptions | None = None,
 ) -> Table:
     """Read a data file.
 
@@ -149,13 +140,13 @@ def read_table(
         if frame is not None:
             _refuse_layout(path, layout, "a file that is not CSV: a plugin reads it")
             return _from_frame(path, frame)
-    return _from_csv(path, layout or Layout())
+    return _from_csv(path, layout or CsvOptions())
 
 
-def _refuse_layout(path: Path, layout: Layout | None, what: str) -> None:
+def _refuse_layout(path: Path, layout: CsvOptions | None, what: str) -> None:
     if layout is not None and layout.given:
         raise DataError(
-            f"'{layout.given[0]}' is said of {what}",
+            f"'{layout.given[0]}' does not apply to {what}",
             location=Location(str(path)),
             hint=f"leave out '{layout.given[0]}'",
         )
@@ -203,9 +194,9 @@ def split_header(cell: str) -> tuple[str, str | None]:
     return text, None
 
 
-def _from_csv(path: Path, layout: Layout) -> Table:
+def _from_csv(path: Path, layout: CsvOptions) -> Table:
     text = read_csv_text(path, layout)
-    place = Location(str(path), text.header_line)
+    place = Location(str(path), text.form.header_line)
     if all(is_number(cell) for cell in text.header):
         raise DataError(
             "the first line holds numbers where the names of the columns are expected",
@@ -239,16 +230,16 @@ def _from_csv(path: Path, layout: Layout) -> Table:
     )
 
 
-def _notes(path: Path, form: Form, layout: Layout) -> tuple[Diagnostic, ...]:
+def _notes(path: Path, form: CsvFormat, layout: CsvOptions) -> tuple[Diagnostic, ...]:
     """Return a note on what was detected if the format is unusual."""
-    if form.is_said(layout):
+    if form.is_declared(layout):
         return ()
     return (
         Diagnostic(
             "note",
             f"'{path}' is read with {form.text()}",
             hint="'separator', 'decimal', 'encoding', 'skip_rows', 'units_row' and 'dates' in"
-            " [[experiments]] say it where this is wrong",
+            " [[experiments]] replace what is detected wrongly",
             rule="data-layout",
         ),
     )
@@ -342,158 +333,3 @@ class InMemory:
 def shown_name(path: Path) -> Path:
     """Return a frame's name in messages: ``data.NAME``, or ``data`` for a single one."""
     return Path(path.stem if path.stem == "data" else f"data.{path.stem}")
-
-
-@dataclass(frozen=True)
-class ColumnDescription:
-    """One column of a data file.
-
-    `samples`, `missing` and `infinite` count numbers, gaps and infinite values; `smallest`,
-    `largest` and `mean` are NaN without numbers. `spark` is a sparkline over the rows.
-    `first_missing` and `first_infinite` are locations such as ``"line 5"``, empty if there
-    is none. `problem` says why the column is not numeric, ``None`` if it is.
-    """
-
-    name: str
-    unit: str | None
-    samples: int
-    missing: int
-    infinite: int
-    smallest: float
-    largest: float
-    mean: float
-    spark: str
-    first_missing: str = ""
-    first_infinite: str = ""
-    problem: str | None = None
-
-
-@dataclass(frozen=True)
-class TimeDescription:
-    """The time axis of a data file.
-
-    Times are in s; `since` is the instant that is 0 s, if the file has time stamps. `step`
-    is the median step and `even` whether all are equal; `shortest` and `longest` are the
-    extremes. `pauses` has start and length of each step longer than 1.5 times the median.
-    """
-
-    column: str
-    start: float
-    stop: float
-    since: str | None
-    step: float
-    even: bool
-    shortest: float
-    longest: float
-    pauses: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True)
-class DataDescription:
-    """A data file.
-
-    `form` describes the format of a CSV file in words (``None`` for other formats), and
-    `columns` has all columns but the time.
-    """
-
-    file: str
-    rows: int
-    form: str | None
-    time: TimeDescription
-    columns: tuple[ColumnDescription, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-compatible dictionary; non-finite numbers are ``None``."""
-        columns = [
-            {k: _finite(v) for k, v in vars(c).items() if k != "spark"} for c in self.columns
-        ]
-        return asdict(self) | {"columns": columns}
-
-
-def describe(table: Table, times: F64, column: str, width: int = 24) -> DataDescription:
-    """Describe a table as read, with the time axis `times`, s, shape (n,).
-
-    `column` is the name of the time column, and `width` the maximum length of the
-    sparklines.
-    """
-    form = None if table.form is None else table.form.text()
-    columns = tuple(_column(table, name, width) for name in table.names if name != column)
-    return DataDescription(str(table.path), times.size, form, _time(table, times, column), columns)
-
-
-def spark(values: F64, width: int = 24) -> str:
-    """Return a sparkline of a signal with eight levels; blanks mark missing values.
-
-    `values` has shape (n,), NaN for gaps. There are at most `width` characters, each for
-    the mean of its part of the samples.
-    """
-    means = []
-    for part in np.array_split(values, min(width, values.size)):
-        there = part[np.isfinite(part)]
-        means.append(float(there.mean()) if there.size else float("nan"))
-    heights = np.array(means)
-    known = heights[np.isfinite(heights)]
-    if not known.size:
-        return " " * heights.size
-    low, span = float(known.min()), float(np.ptp(known))
-    scaled = np.zeros_like(heights) if span == 0.0 else (heights - low) / span
-    return "".join(
-        " " if np.isnan(h) else _LEVELS[min(int(h * len(_LEVELS)), len(_LEVELS) - 1)]
-        for h in scaled
-    )
-
-
-def _column(table: Table, name: str, width: int) -> ColumnDescription:
-    try:
-        values = table.column(name)
-    except DataError as error:
-        nan = float("nan")
-        return ColumnDescription(
-            name, table.units.get(name), 0, 0, 0, nan, nan, nan, "", problem=error.message
-        )
-    there = values[np.isfinite(values)]
-    low, high, mean = (
-        map(float, (there.min(), there.max(), there.mean())) if there.size else (np.nan,) * 3
-    )
-    return ColumnDescription(
-        name,
-        table.units.get(name),
-        there.size,
-        int(np.isnan(values).sum()),
-        int(np.isinf(values).sum()),
-        low,
-        high,
-        mean,
-        spark(values, width),
-        _first(table, np.isnan(values)),
-        _first(table, np.isinf(values)),
-    )
-
-
-def _first(table: Table, rows: npt.NDArray[np.bool_]) -> str:
-    if not rows.any():
-        return ""
-    row = int(np.argmax(rows))
-    return f"row {row + 1}" if table.lines is None else f"line {table.lines[row]}"
-
-
-def _time(table: Table, times: F64, column: str) -> TimeDescription:
-    steps = np.diff(times)
-    step = float(np.median(steps))
-    pauses = np.flatnonzero(steps > _LONG * step)
-    origin = table.origins.get(column)
-    return TimeDescription(
-        column,
-        float(times[0]),
-        float(times[-1]),
-        None if origin is None else origin.text(),
-        step,
-        bool(np.abs(steps - step).max() <= _EVEN * step),
-        float(steps.min()),
-        float(steps.max()),
-        tuple((float(times[k]), float(steps[k])) for k in pauses),
-    )
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value

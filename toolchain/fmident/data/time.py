@@ -95,6 +95,17 @@ def _advice(table: Table, column: str, twice: bool) -> str:
     return "sort the rows by time and remove duplicates"
 
 
+def uneven_step(times: F64, step: float, tolerance: float) -> int | None:
+    """Return the number of the step that differs most from the nominal `step`, s.
+
+    ``None`` if the samples are equidistant: no step differs by more than `tolerance` times the
+    nominal one. There are at least two samples.
+    """
+    differences = np.abs(np.diff(times) - step)
+    worst = int(np.argmax(differences))
+    return worst if differences[worst] > tolerance * step else None
+
+
 def tolerance_of(times: F64) -> float:
     """Return the difference up to which two time stamps count as the same instant, s.
 

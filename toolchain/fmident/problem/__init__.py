@@ -25,7 +25,7 @@ from fmident.problem.model import (
     Stage,
 )
 from fmident.problem.priors import Priors
-from fmident.problem.reading.file import ModelResolver, load_problem, read_problem_file
+from fmident.problem.reading.file import ModelResolver, problem_from_file, read_problem_file
 from fmident.problem.residuals import (
     ResidualLayout,
     check_cost,
@@ -66,7 +66,6 @@ __all__ = [
     "check_cost",
     "continued",
     "cost_residuals",
-    "load_problem",
     "measured_signals",
     "measurement_derivatives",
     "measurement_values",
@@ -75,6 +74,7 @@ __all__ = [
     "parameter_values_for",
     "predict",
     "predict_measurement",
+    "problem_from_file",
     "read_constraint",
     "read_problem_file",
     "residual_layout",

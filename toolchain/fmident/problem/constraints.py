@@ -38,20 +38,17 @@ from fmident.words import listed
 VIOLATED = 1e-6
 """Distance from where a constraint holds, in sizes of the parameters, from which it is violated."""
 
-
 _INFEASIBLE = 2
 """SciPy's status of a linear programme that has no solution."""
 
-
 _SLACK = 1e-12
 """Part of a range by which rounding may pass a bound."""
-
 
 Notes = list[tuple[str, Diagnostic]]
 """Each with the name of the constraint that it is about."""
 
 _SAME = 1e-9
-"""Part of a row that is left without the rows before it, below which it says nothing new."""
+"""A row is redundant when less than this part of it is orthogonal to the rows before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -554,7 +551,7 @@ def nearest_feasible(problem: Problem, p: F64) -> F64 | None:
             method="SLSQP",
             options=options,
         )
-        near = np.clip(space.to_physical(np.asarray(ended.x)), problem.lower, problem.upper)
+        near = space.bounded(np.asarray(ended.x))
         feasible = bool(np.isfinite(near).all()) and not constraints.violated(near).any()
     return near if feasible else None
 

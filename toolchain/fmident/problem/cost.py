@@ -26,8 +26,7 @@ import numpy.typing as npt
 from fmident.arrays import F64
 
 _JITTER = 1e-3
-"""Time stamps off by this part of the step are equidistant all the same."""
-
+"""Instants off an equidistant grid by up to this part of the step still count as on it."""
 
 _LONGEST = 0.1
 """Change of a signal by the first step, in relation to its size."""

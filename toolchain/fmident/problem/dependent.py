@@ -247,19 +247,17 @@ def check_dependent(parameters: Sequence[Parameter]) -> None:
     Raises `ProblemError`; its key is the parameter's name.
     """
     units = units_by_name(parameters)
-    dependent = [q for q in parameters if q.expression is not None]
-    for q in dependent:
-        assert q.expression is not None
-        tree, text = q.expression.tree, q.expression.text
+    dependent = [
+        (q, q.expression.tree, q.expression.text) for q in parameters if q.expression is not None
+    ]
+    for q, tree, text in dependent:
         try:
             check_names([tree], text, units)
         except ExpressionError as error:
             error.key = q.name
             raise
     dependence = Dependence(parameters)
-    for q in dependent:
-        assert q.expression is not None
-        tree, text = q.expression.tree, q.expression.text
+    for q, tree, text in dependent:
         try:
             _check_unit(q, Units(units, text).of(tree), text)
         except ExpressionError as error:
@@ -268,10 +266,10 @@ def check_dependent(parameters: Sequence[Parameter]) -> None:
             raise
     initial = np.array([q.initial for q in parameters if q.searched])
     values = dependence.values(initial)
-    for q in dependent:
+    for q, _, text in dependent:
         if not math.isfinite(values[q.name]):
             raise ProblemError(
-                f"'{q.name}' = {q.expression} is not a finite number at the initial values",
+                f"'{q.name}' = {text} is not a finite number at the initial values",
                 hint="change the initial values, or the expression",
                 key=q.name,
             )

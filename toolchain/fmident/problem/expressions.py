@@ -235,7 +235,7 @@ def read_condition(text: str) -> Node:
     if (here := parser.here) is not None and here.text in _BINDING:
         raise parser.error(
             f"unexpected '{here.text}'",
-            hint="what is compared is true or false: join it with 'and' or 'or'",
+            hint="both sides are true or false: join them with 'and' or 'or'",
         )
     parser.end()
     return tree
@@ -255,7 +255,7 @@ def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...]
         sides.append(parser.parse(_SUM))
     if not relations and complete:
         raise ExpressionError(
-            f"'{shown(text)}' says nothing: a constraint compares two sides",
+            f"'{shown(text)}' is no constraint: a constraint compares two sides",
             text,
             len(text),
             hint="write '>=', '<=' or '=' between two sides, such as 'Fs >= Fc'",
@@ -311,7 +311,7 @@ def _token(text: str, position: int, condition: bool) -> tuple[Token, int]:
         if condition and bare and unit in WORDS:
             unit, bare, end = None, False, number.end()
         if not math.isfinite(float(number[0])):
-            raise ExpressionError(f"the number {number[0]} is beyond all numbers", text, position)
+            raise ExpressionError(f"the number {number[0]} is too large", text, position)
         value = Number(float(number[0]), unit, bare, position)
         return Token("number", text[position:end], position, value), end
     if name := _NAME.match(text, position):
@@ -391,7 +391,7 @@ class _Parser:
             return RELATIONS[text]
         if text in ("<", ">"):
             raise self.error(
-                f"'{text}' excludes the limit itself, which no search can do",
+                f"'{text}' excludes the limit itself, which a search cannot do",
                 hint=f"write '{text}='; for a distance add it, as in 'a {text}= b + 1 N'",
             )
         if text in ("!=", "<>"):
@@ -451,7 +451,7 @@ class _Parser:
     def _operand(self, least: int) -> Node:
         here = self.here
         if here is None:
-            raise self.error("something is missing at its end")
+            raise self.error("an operand is missing at its end")
         self._next += 1
         if here.number is not None:
             return here.number
@@ -516,7 +516,7 @@ class _Parser:
         one_way = any({*operators} <= way for way in _WAYS)
         if len(operators) > 1 and not (one_way and len(operators) == 2):
             raise self.error(
-                "its comparisons do not run one way",
+                "a chain has at most two comparisons, in one direction",
                 hint="join two comparisons with 'and', or write 'low < expression < high'",
             )
         return Comparison(tuple(operators), tuple(operands), operands[0].position)

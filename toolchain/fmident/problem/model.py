@@ -550,12 +550,6 @@ class Prior:
             return 1.0 / (max(value, _TINY) * self.log_sd) if value > 0.0 else 0.0
         return 0.0
 
-    def at(self, deviation: float) -> float:
-        """Return the value with the given deviation, the inverse of :meth:`deviation`."""
-        if self.distribution == "lognormal":
-            return self.center * math.exp(self.log_sd * deviation)
-        return self.mean + self.sd * deviation
-
     def __str__(self) -> str:
         if self.distribution == "uniform":
             return f"uniform from {self.lower:g} to {self.upper:g}"
@@ -567,22 +561,25 @@ class SearchSpace:
     """Mapping between physical parameters and scaled ones.
 
     A component is ``p / scale`` or, with log scaling, ``log(p)``. All fields have shape
-    (n,); `scale` is unused where `log` is true, and `lower` and `upper` are the bounds in
-    the search space.
+    (n,); `scale` is unused where `log` is true, `lower` and `upper` are the bounds in the
+    search space, and `least` and `most` the physical ones.
     """
 
     scale: F64
     log: np.ndarray[tuple[int], np.dtype[np.bool_]]
     lower: F64
     upper: F64
+    least: F64
+    most: F64
 
     @classmethod
     def of(cls, problem: Problem) -> SearchSpace:
         """Return the search space of the problem's free parameters."""
         scale = np.array([p.scale for p in problem.free], dtype=np.float64)
         log = np.array([p.scaling == "log" for p in problem.free], dtype=np.bool_)
-        bare = cls(scale, log, scale, scale)
-        return cls(scale, log, bare.from_physical(problem.lower), bare.from_physical(problem.upper))
+        least, most = problem.lower, problem.upper
+        bare = cls(scale, log, scale, scale, least, most)
+        return replace(bare, lower=bare.from_physical(least), upper=bare.from_physical(most))
 
     def from_physical(self, p: F64) -> F64:
         """Return the search-space point of physical parameters, shape (..., n)."""
@@ -594,6 +591,11 @@ class SearchSpace:
         """Return the physical parameters of a search-space point, shape (..., n)."""
         exponent = np.where(self.log, z, 0.0)
         return np.where(self.log, np.exp(exponent), z * self.scale)
+
+    def bounded(self, z: F64) -> F64:
+        """Return the physical parameters within their bounds, shape (..., n)."""
+        inside: F64 = np.clip(self.to_physical(z), self.least, self.most)
+        return inside
 
     def derivative(self, p: F64) -> F64:
         """Return ``dp/dz`` at the physical point `p`, shape (n,)."""

@@ -35,7 +35,7 @@ from fmident.problem.dependent import Dependence
 from fmident.problem.model import Prior, Problem, made_once
 
 _STEEPEST = 30.0
-"""Squared deviations over degrees of freedom from which on the exponential is its tangent."""
+"""Squared deviations over degrees of freedom beyond which the exponential is its tangent."""
 
 _SERIES = 1e-5
 """Below it, a series takes the place of differences that cancel."""
@@ -67,7 +67,7 @@ class Priors:
             for q in problem.parameters
             if q.prior is not None
             and q.prior.counts
-            # One that is held has no say.
+            # One that is held has no effect.
             and (
                 q.name in free
                 if q.expression is None

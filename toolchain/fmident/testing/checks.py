@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import optimize
@@ -44,9 +44,6 @@ from fmident.problem.cost import Cost, MeasuredSignal
 from fmident.problem.expressions import Expression, read_constraint
 from fmident.problem.model import Prior, Problem
 from fmident.testing.subject import ConformanceError, Counted, Fragile, Subject, expect
-
-if TYPE_CHECKING:
-    pass
 
 _BY_DRAWS = 0.25
 """Standard deviations that the median of draws may be off."""

@@ -146,7 +146,7 @@ def check_estimator(
     failed: set[str] = set()
     reasons: dict[tuple[Subject, str], list[str]] = {}
     for check in every:
-        # An estimator under test may raise anything; the others are to be checked all the same.
+        # An estimator under test may raise anything, and the others still have to be checked.
         try:
             check()
         except (Exception, SystemExit) as error:

@@ -15,12 +15,12 @@ from typing import Any
 
 from fmident.errors import shown
 from fmident.options import (
+    Range,
+    Requires,
     Short,
     annotations_of,
     item_ranges,
     marked,
-    ranges,
-    requirements,
     types_of,
 )
 
@@ -36,7 +36,6 @@ _PLURALS = {int: "integers", float: "numbers", str: "texts"}
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _ENTRY = re.compile(r"^(\w[\w, ]*)\n((?:[ \t]+[^\n]*\n|\n)+)", re.MULTILINE)
-
 
 _DATES = (datetime.datetime, datetime.date, datetime.time)
 
@@ -156,9 +155,9 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 def _values(plain: Any, annotated: Any) -> str:
     words = [noun(plain)]
-    words += [str(limits) for limits in ranges(annotated)]
+    words += [str(limits) for limits in marked(annotated, Range)]
     words += [f"each {limits}" for limits in dict.fromkeys(item_ranges(annotated))]
-    words += [f"requires {required}" for required in requirements(annotated)]
+    words += [f"requires {required}" for required in marked(annotated, Requires)]
     return ", ".join(words)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from fmident.errors import Diagnostic, FmidentError, Location, ProblemError
 from fmident.toml_file import NotTomlError, loads
-from fmident.toml_file.text import Keys, encoded, entries, lines_of, quoted
+from fmident.toml_file.text import KeyPath, encoded, entries, lines_of, quoted
 
-KeyPath = tuple[str, ...]
+DottedKey = tuple[str, ...]
 
 
 def read_value(text: str) -> object:
@@ -68,7 +68,7 @@ def apply_overrides(
     return text
 
 
-def with_value(text: str, keys: Keys, value: object) -> str | None:
+def with_value(text: str, keys: KeyPath, value: object) -> str | None:
     """Return a TOML text with a key changed or added; ``None`` if it is written in another way.
 
     An assignment that holds the key is written anew; comments elsewhere stay.
@@ -80,10 +80,10 @@ def with_value(text: str, keys: Keys, value: object) -> str | None:
     return next((way for way in ways if _alike(_parsed(way), content)), None)
 
 
-def _edited(text: str, keys: Keys, value: object, content: Mapping[str, Any]) -> Iterator[str]:
+def _edited(text: str, keys: KeyPath, value: object, content: Mapping[str, Any]) -> Iterator[str]:
     """Yield the ways to write a key into a text that has the `content` afterwards."""
     lines = lines_of(text) if text else []
-    headers: dict[Keys, int] = {(): 0}
+    headers: dict[KeyPath, int] = {(): 0}
     for entry in entries(text):
         if entry.key is None:
             headers |= dict.fromkeys(entry.paths, entry.first)
@@ -156,7 +156,7 @@ def _option(key: str) -> Location:
     return Location(f"--set {key}")
 
 
-def _key_path(key: str) -> KeyPath:
+def _key_path(key: str) -> DottedKey:
     try:
         nested: Any = loads(f"{key} = 0")
     except NotTomlError:
@@ -174,22 +174,22 @@ def _key_path(key: str) -> KeyPath:
 _DEFAULTS = {("estimator", "name"): "least-squares", ("cost", "name"): "time-domain"}
 
 
-def _is_choice(path: KeyPath) -> bool:
+def _is_choice(path: DottedKey) -> bool:
     """Return whether a key selects an estimator or a cost, with its options beside it."""
     return path[-2:] in _DEFAULTS
 
 
-def _chosen(table: Mapping[str, Any], path: KeyPath) -> object:
+def _chosen(table: Mapping[str, Any], path: DottedKey) -> object:
     return table.get("name", _DEFAULTS[path[-2], path[-1]])
 
 
-def _table(document: dict[str, Any], path: KeyPath) -> dict[str, Any]:
+def _table(document: dict[str, Any], path: DottedKey) -> dict[str, Any]:
     """Return a table; empty if there is none."""
     content = _at(document, _counted(document, path))
     return content if isinstance(content, dict) else {}
 
 
-def _refuse_unknown_parent(document: dict[str, Any], path: KeyPath, key: str, file: str) -> None:
+def _refuse_unknown_parent(document: dict[str, Any], path: DottedKey, key: str, file: str) -> None:
     place: Any = document
     for depth, name in enumerate(path[:-1]):
         if isinstance(place, list):
@@ -215,7 +215,7 @@ def _refuse_unknown_parent(document: dict[str, Any], path: KeyPath, key: str, fi
             )
 
 
-def _counted(content: Any, path: KeyPath) -> Keys:
+def _counted(content: Any, path: DottedKey) -> KeyPath:
     """Return the path in which the elements of arrays are numbers."""
     keys: list[str | int] = []
     for name in path:
@@ -233,13 +233,13 @@ def _inside(content: Any, key: str | int) -> Any:
     return content[key] if inside else None
 
 
-def _at(content: Any, keys: Keys) -> Any:
+def _at(content: Any, keys: KeyPath) -> Any:
     for key in keys:
         content = _inside(content, key)
     return content
 
 
-def put(content: Any, keys: Keys, value: object) -> None:
+def put(content: Any, keys: KeyPath, value: object) -> None:
     """Set a key of nested tables, which are made where there are none."""
     for key in keys[:-1]:
         if isinstance(content, dict):
@@ -248,7 +248,7 @@ def put(content: Any, keys: Keys, value: object) -> None:
     content[keys[-1]] = value
 
 
-def _without_options(text: str, table: Keys, kept: Collection[str]) -> str:
+def _without_options(text: str, table: KeyPath, kept: Collection[str]) -> str:
     """Return the text without the content of a table and its subtables, except some keys."""
     lines: list[str | None] = [*lines_of(text)]
     for entry in entries(text):

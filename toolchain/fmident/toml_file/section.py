@@ -23,8 +23,7 @@ from fmident.options import (
     marked,
 )
 from fmident.toml_file.options import members, noun, written
-from fmident.toml_file.text import Keys as KeyPath
-from fmident.toml_file.text import line_of, quoted
+from fmident.toml_file.text import KeyPath, line_of, quoted
 
 T = TypeVar("T")
 

@@ -21,12 +21,10 @@ _INTEGERS = range(-(2**63), 2**63)
 _DEEPEST = 50
 _MOST_BITS = 10_000
 
-
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-
-Keys = tuple[str | int, ...]
-"""Keys from the root; a number counts the elements of an array of tables from 0."""
+KeyPath = tuple[str | int, ...]
+"""KeyPath from the root; a number counts the elements of an array of tables from 0."""
 
 _HEADER = re.compile(r"^\s*(?P<open>\[\[?)(?P<keys>.+?)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""^\s*(?P<keys>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_.\- ])+?)\s*=""")
@@ -78,7 +76,7 @@ def loads(text: str) -> dict[str, Any]:
         ) from failure
     except RecursionError:
         raise _too_deep() from None
-    except ValueError as failure:  # Python reads no integer of so many digits, nor year 0
+    except ValueError as failure:  # Python reads no integer of thousands of digits, nor year 0
         match = _DIGITS.search(text)
         line = text.count("\n", 0, match.start()) + 1 if match else None
         message = "a number has too many digits" if match else str(failure)
@@ -284,7 +282,7 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def line_of(text: str, path: Keys) -> int | None:
+def line_of(text: str, path: KeyPath) -> int | None:
     """Return the line of a key, counted from 1, or of the nearest table around it.
 
     `path` is, for example, ``("experiments", 0, "inputs", "q[1]")``, in a valid TOML text.
@@ -301,22 +299,22 @@ def line_of(text: str, path: Keys) -> int | None:
 
 
 @functools.lru_cache(maxsize=8)
-def _places(text: str) -> dict[Keys, int]:
+def _places(text: str) -> dict[KeyPath, int]:
     """Return the lines of all keys, cached since many are needed; do not modify."""
-    places: dict[Keys, int] = {}
+    places: dict[KeyPath, int] = {}
     for entry in entries(text):
         for path in entry.paths:
             places.setdefault(path, entry.first)
     return places
 
 
-def twice(text: str, line: int | None) -> tuple[Keys, int, int] | None:
+def twice(text: str, line: int | None) -> tuple[KeyPath, int, int] | None:
     """Return path and two lines of the duplicate key or table that makes a text invalid.
 
     `line` is that of the error; ``None`` at the end of the text. For other errors it is
     ``None``.
     """
-    seen: dict[Keys, int] = {}
+    seen: dict[KeyPath, int] = {}
     for entry in entries(text):
         if line is not None and entry.first > line:
             break
@@ -333,21 +331,21 @@ class Entry:
     `key` is that of an assignment as written; ``None`` for a header.
     """
 
-    paths: tuple[Keys, ...]
+    paths: tuple[KeyPath, ...]
     first: int
     last: int
     key: str | None = None
 
     @property
-    def path(self) -> Keys:
+    def path(self) -> KeyPath:
         """Its own path."""
         return self.paths[-1]
 
 
 def entries(text: str) -> Iterator[Entry]:
     """Yield the headers and assignments of a TOML text in order."""
-    counts: dict[Keys, int] = {}
-    table: Keys = ()
+    counts: dict[KeyPath, int] = {}
+    table: KeyPath = ()
     for statement in statements(text):
         first, last = statement.first + 1, statement.last + 1
         header = _HEADER.match(statement.text)
@@ -370,9 +368,9 @@ def entries(text: str) -> Iterator[Entry]:
             yield Entry(paths, first, last, key["keys"].strip())
 
 
-def _within(keys: list[str], counts: dict[Keys, int]) -> Keys:
+def _within(keys: list[str], counts: dict[KeyPath, int]) -> KeyPath:
     """Return the path of nested keys; an array of tables refers to its last element so far."""
-    path: Keys = ()
+    path: KeyPath = ()
     for key in keys:
         path = (*path, key)
         if path in counts:

@@ -156,7 +156,7 @@ class _Evaluation:
         target = unit_or_none(unit)
         if target is None:
             raise self._error(
-                f"the unit of what '{number.value:g} {number.unit}' is compared with is not known",
+                f"'{number.value:g} {number.unit}' is compared with a quantity of unknown unit",
                 number,
                 hint="leave out the unit, and write the number in the units of the signals",
             )
@@ -317,11 +317,11 @@ def _refuse_unknown(section: Section, measurement: Measurement, found: Sequence[
     for text, _, known in found:
         if there.any() and not (known & there).any():
             raise section.error(
-                f"of no sample of output '{measurement.name}' it is known whether '{text}' is true:"
-                " what it compares was not measured at these instants",
+                f"whether '{text}' is true is not known at any sample of output"
+                f" '{measurement.name}': the signals it compares have no values at these instants",
                 "exclude",
                 hint="compare inputs, 'time' or signals with samples at these instants, or write"
-                " 'exclude' at the outputs for which it can be known",
+                " 'exclude' only at outputs for which it is known",
             )
 
 

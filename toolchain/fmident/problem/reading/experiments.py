@@ -267,7 +267,7 @@ def _refuse_no_column(section: Section, column: str, sampled: Sampled) -> None:
 def _refuse_together(table: OutputTable) -> None:
     """Raise if an output has a sigma and what does not go with it."""
     for key, why, hint in (
-        ("noise", "a model of the noise tells its size, too", "leave out one of both"),
+        ("noise", "a noise model includes its size", "leave out one of them"),
         (
             "weight",
             "a weight would change the standard errors, but says nothing about the noise",

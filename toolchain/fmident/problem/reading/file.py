@@ -102,11 +102,8 @@ class Plugins:
 NO_PLUGINS = Plugins()
 
 
-def load_problem(
-    path: str | Path,
-    *,
-    text: str | None = None,
-    plugins: Plugins = NO_PLUGINS,
+def problem_from_file(
+    path: str | Path, *, text: str | None = None, plugins: Plugins = NO_PLUGINS
 ) -> Problem:
     """Read a problem file, its data, and the description of its FMU.
 
@@ -145,7 +142,7 @@ def read_problem(
     frames: Mapping[str, pd.DataFrame] | None = None,
     plugins: Plugins = NO_PLUGINS,
 ) -> Problem:
-    """Read a problem from a text: as :func:`load_problem`, which reads it from a file.
+    """Read a problem from a text: as :func:`problem_from_file`, which reads it from a file.
 
     Paths in it are relative to `base`; `frames` are the data in memory, by names of files, of a
     problem that is made in Python.
@@ -193,7 +190,7 @@ def read_problem(
         ),
     )
     read = [note for e in experiments.everything for note in e.notes]
-    # What is said of a column of several experiments is said once.
+    # A note on a column of several experiments is given once.
     once = {(n.rule, n.message): n for n in reversed([*read, *as_is])}.values()
     notes = (*reversed(once), *input_notes(problem, description))
     problem = with_constraints(root.inner("constraints"), with_notes(problem, notes))
@@ -201,7 +198,7 @@ def read_problem(
     stages = read_stages(
         tables.stages,
         problem,
-        lambda other: load_problem(other, plugins=replace(plugins, reader=reader)),
+        lambda other: problem_from_file(other, plugins=replace(plugins, reader=reader)),
         lambda section: read_cost(section, plugins),
     )
     validate_problem(problem, description, where=root.where)
@@ -545,7 +542,7 @@ def _from_file(
             f"stage '{name}' finds no parameter of this file: '{path}' searches"
             f" {', '.join(repr(q.name) for q in own.free)}",
             "problem",
-            hint="give them the same names: the values are handed on by name",
+            hint="give them the same names: values are passed on by name",
         )
     for q in shared:
         other = known[q.name].unit

@@ -16,7 +16,7 @@ import numpy as np
 from fmident.errors import Code, DataError, Location, ProblemError, shown
 from fmident.toml_file import Arguments, document, encoded, loads
 from fmident.toml_file.overrides import put, with_value
-from fmident.toml_file.text import Keys as KeyPath
+from fmident.toml_file.text import KeyPath
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,31 +12,18 @@ from typing import Any
 import numpy as np
 
 from fmident.data import Experiment
-from fmident.errors import (
-    Code,
-    Diagnostic,
-    FmidentError,
-    FmuError,
-    Location,
-    ProblemError,
-)
+from fmident.errors import Code, Diagnostic, FmidentError, FmuError, Location, ProblemError
 from fmident.fmu import ModelDescription, Variable
 from fmident.problem.dependent import check_dependent, with_values
-from fmident.problem.expressions import (
-    Expression,
-    ExpressionError,
-    names_in,
-    read_relation,
-)
+from fmident.problem.expressions import Expression, ExpressionError, names_in, read_relation
 from fmident.problem.model import Parameter, Prior, Scaling
-from fmident.problem.reading.quantities import in_own_unit, note_as_is, to_unit
+from fmident.problem.reading.quantities import in_own_unit, is_number, note_as_is, to_unit
 from fmident.problem.reading.tables import ParameterTable, PriorTable, StartTable
 from fmident.problem.validate import check_declared, check_settable, not_settable
 from fmident.toml_file import Section
 
 _ALIKE = 0.7
-"""Similarity, from 0 to 1, from which on a name may be meant as that of a variable."""
-
+"""Similarity, from 0 to 1, at which a name may be meant as that of a variable."""
 
 _LIMITS = ("min", "max")
 _MOMENTS = ("mean", "sd")
@@ -224,7 +211,7 @@ def _parameter(
         initial = quantity.converted(table.initial, "the initial value")
     elif prior is not None:
         initial = prior.center
-    elif variable is not None and _is_number(variable.start):
+    elif variable is not None and is_number(variable.start):
         initial = float(variable.start)  # type: ignore[arg-type]
     else:
         raise section.error(f"parameter '{name}' needs an 'initial' value")
@@ -235,7 +222,7 @@ def _parameter(
     lower, upper = read_bounds(table, name, bounds, table.scaling, prior, quantity.converted)
     if table.fixed and prior is not None:
         raise section.error(
-            f"'{name}' is fixed, so that its prior has no say",
+            f"'{name}' is fixed, so that its prior has no effect",
             "prior",
             hint="remove 'fixed = true', or the prior",
         )
@@ -315,10 +302,6 @@ def _or(value: float | None, default: float) -> float:
     return default if value is None else float(value)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def read_prior(table: PriorTable | None, name: str, converted: Convert) -> Prior | None:
     """Return the prior of the parameter `name`, or ``None``.
 
@@ -365,7 +348,7 @@ def _check_positive(section: Section, name: str, mean: float, zero: float) -> No
     """Reject a lognormal prior whose quantity or mean is not positive."""
     if zero != 0.0:
         raise section.error(
-            f"the prior of '{name}' is lognormal, but its unit has a zero that is not nothing",
+            f"the prior of '{name}' is lognormal, but zero in its unit is not zero in SI",
             "distribution",
             hint='write the parameter in an absolute unit such as K, or use "normal"',
         )

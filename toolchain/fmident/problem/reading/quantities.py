@@ -229,16 +229,17 @@ class _Kind:
     fits: Callable[[Any], bool]
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value of a TOML file is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 _WHOLE = _Kind(
     "a whole number of 32 bits",
-    lambda v: _is_number(v) and isinstance(v, int) and -(2**31) <= v < 2**31,
+    lambda v: is_number(v) and isinstance(v, int) and -(2**31) <= v < 2**31,
 )
 _START_KINDS = {
-    "Real": _Kind("a finite number", lambda v: _is_number(v) and bool(np.isfinite(float(v)))),
+    "Real": _Kind("a finite number", lambda v: is_number(v) and bool(np.isfinite(float(v)))),
     "Integer": _WHOLE,
     "Enumeration": _WHOLE,
     "Boolean": _Kind("true or false", lambda v: isinstance(v, bool)),

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fmident.arrays import F64
-from fmident.data import Layout, Reader, Table, merge, read_table, time_axis, time_column
+from fmident.data import CsvOptions, Reader, Table, merge, read_table, time_axis, time_column
 from fmident.data.prepare import Automatic, Edges, LowPass, Preparation, prepare
 from fmident.data.time import tolerance_of
 from fmident.errors import Code, DataError, Diagnostic, ProblemError
@@ -130,7 +130,7 @@ class Grid:
         self._base = base
         self._reader = reader
         self._files: dict[Path | None, Sampled] = {None: main}
-        self._layouts: dict[Path, Layout] = {}
+        self._layouts: dict[Path, CsvOptions] = {}
         # Each file's instants as they are in `times`, to the bit.
         self._stamps: dict[Path | None, F64] = {None: main.times}
 
@@ -150,7 +150,7 @@ class Grid:
         if output.data is None:
             if layout.given:
                 raise section.error(
-                    f"'{layout.given[0]}' is said of an output without a file of its own",
+                    f"'{layout.given[0]}' does not apply to an output without a file of its own",
                     layout.given[0],
                     hint=f"write '{layout.given[0]}' in [[experiments]], beside 'data'",
                 )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from fmident.data import Decimation, Layout
+from fmident.data import CsvOptions, Decimation
 from fmident.data.experiment import LARGEST_ORDER, Criterion
 from fmident.data.outliers import Hampel
 from fmident.data.prepare import ORDERS, Edges, LowPass
@@ -19,7 +19,7 @@ from fmident.fmu.setup import Interpolation
 from fmident.options import NOT_NEGATIVE, POSITIVE, Advice, InFile, Range, Requires, Short
 from fmident.problem.model import PriorName, Scaling
 from fmident.toml_file import Section
-from fmident.toml_file.text import Keys
+from fmident.toml_file.text import KeyPath
 
 Role = Literal["estimation", "validation"]
 Several = tuple[str, ...]
@@ -104,7 +104,7 @@ class InputTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputTable(Layout):
+class OutputTable(CsvOptions):
     """An entry of ``[experiments.outputs]``; it says how to read a data file of its own."""
 
     section: Section
@@ -142,7 +142,7 @@ class PrepareTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExperimentTable(Layout):
+class ExperimentTable(CsvOptions):
     """``[[experiments]]``; it says how to read its data file."""
 
     section: Section
@@ -189,7 +189,7 @@ class ProblemTables:
     evaluation: Mapping[str, Any] = field(default_factory=dict)
     stages: tuple[StageTable, ...] = ()
 
-    def own_units(self) -> Iterator[tuple[str, str, Keys]]:
+    def own_units(self) -> Iterator[tuple[str, str, KeyPath]]:
         """Yield each FMU variable with a ``variable_unit``, that unit, and its keys."""
         named: list[tuple[str, ParameterTable | InputTable | OutputTable]] = [
             (t.variable or name, t) for name, t in self.parameters.items()
