@@ -134,7 +134,7 @@ def _one_search(
 ) -> str:
     """Run until the package stops; return the name of the stopping condition."""
     strategy = _strategy(start, size, options, generator)
-    # As many generations as the package looks at for an absolute tolerance.
+    # The number of generations that the package compares for its absolute tolerances.
     bests: deque[float] = deque(maxlen=10 + math.ceil(30.0 * start.size / size))
     while not (stop := strategy.stop()):
         if search.generations >= options.generations:
@@ -159,7 +159,7 @@ def _settled(bests: deque[float], tolerance: float) -> bool:
 
 
 def _strategy(start: F64, size: int, options: CmaEsOptions, generator: np.random.Generator) -> Any:
-    cma = imported_whole("cma")  # here, since nobody needs it who does not use it
+    cma = imported_whole("cma")  # here, since it is slow to import and seldom needed
     settings: dict[str, object] = {
         "bounds": [0.0, 1.0],
         "popsize": size,

@@ -8,8 +8,12 @@ from typing import Any, TypeVar, cast
 from numba import njit
 
 from fmident._compiling import watch_numba
+from fmident.estimation.contract import Flag
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+OK, FILLING, SINGULAR, MISSING = map(int, (Flag.GOOD, Flag.FILLING, Flag.SINGULAR, Flag.MISSING))
+"""Flags of samples, as the numbers that compiled functions return."""
 
 
 def compiled(*, any_order: bool = False) -> Callable[[Function], Function]:

@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.evaluation import DirectionalDerivatives, Evaluator
+from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
 from fmident.problem.priors import Priors
 
@@ -38,95 +38,71 @@ _CLOSE = 1e-4
 """Relative change of the noise that moves an estimate by far less than its standard error."""
 
 _LARGE = 10.0
-"""Residuals, in known standard deviations, from which on a search begins with more noise."""
+"""A search begins with more noise than the known one when residuals are above this many known
+standard deviations."""
 
 _SMALLER = 0.5
 """Part of the noise held to which it must fall for another search with more than is known."""
 
 
-class SearchedRows:
-    """The residuals that a search minimises: those of the evaluator, or with the noise held.
+class HeldNoise:
+    """The noise that weighs the priors during a search.
 
-    The `noise` weighs the priors; it is ``None`` for the residuals of the evaluator, and
-    may only be held if `weighed`.
+    `deviation` is its standard deviation; ``None`` leaves the rows as the evaluator returns
+    them. It is only held if the problem has priors, that is if `weighs`.
     """
 
     def __init__(self, problem: Problem, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._priors = Priors.of(problem)
-        self.weighed = self._priors.count > 0
-        self.noise: float | None = None
+        self.weighs = self._priors.count > 0
+        self.deviation: float | None = None
 
     def hold(self, p: F64) -> bool:
         """Hold the noise estimated from the residuals at `p`; return whether it has changed.
 
         It is at least the noise of the simulation itself: with noise-free data, priors still
-        determine what these leave open.
+        determine what these leave open. Known noise is held larger as long as it falls from
+        search to search.
         """
-        noise, before = self._shown(p), self.noise
-        if not np.isfinite(noise):
+        estimate, before = self._estimated(p), self.deviation
+        if not np.isfinite(estimate):
             return False
         if self._priors.sigma_known:
-            return self._hold_more(noise)
-        self.noise = noise
-        return before is None or abs(noise - before) > _SAME * before
-
-    def _hold_more(self, shown: float) -> bool:
-        """Hold more noise than the known one, as long as it falls from search to search."""
-        falls = self.noise is None or shown <= _SMALLER * self.noise
-        self.noise = shown if falls and shown > _LARGE else None
-        return self.noise is not None
+            falls = before is None or estimate <= _SMALLER * before
+            self.deviation = estimate if falls and estimate > _LARGE else None
+            return self.deviation is not None
+        self.deviation = estimate
+        return before is None or abs(estimate - before) > _SAME * before
 
     def outdated(self, p: F64) -> bool:
         """Return whether the residuals at a point imply a noise other than the one held."""
-        if self.noise is None or self._priors.sigma_known:
+        if self.deviation is None or self._priors.sigma_known:
             return False
-        return abs(self._shown(p) - self.noise) > _CLOSE * self.noise
+        return abs(self._estimated(p) - self.deviation) > _CLOSE * self.deviation
 
-    def _shown(self, p: F64) -> float:
+    def _estimated(self, p: F64) -> float:
         data = self._evaluator.residuals(p)[: -self._priors.count]
         freedom = self._priors.freedom(data.size, p.size)
         deviation = float(np.linalg.norm(data)) / np.sqrt(freedom)
         return float(np.maximum(deviation, self._evaluator.noise(p)))
 
-    def residuals(self, p: F64) -> F64:
-        """Return the residuals at a point, shape (m + q,); NaN where the simulation fails."""
-        rows = self._evaluator.residuals(p)
-        if self.noise is None or not bool(np.isfinite(rows).all()):
+    def residuals(self, p: F64, rows: F64) -> F64:
+        """Return the evaluator's residuals at `p`, shape (m + q,), with the priors weighed."""
+        if self.deviation is None or not bool(np.isfinite(rows).all()):
             return rows
         data = rows[: -self._priors.count]
-        return np.concatenate([data, self.noise * self._priors.deviations(p)])
+        return np.concatenate([data, self.deviation * self._priors.deviations(p)])
 
-    def cost(self, p: F64) -> float:
-        """Return half the sum of their squares; infinite where the simulation fails."""
-        if self.noise is None:
-            return self._evaluator.cost(p)
-        rows = self.residuals(p)
-        value = 0.5 * float(np.einsum("i,i->", rows, rows))
-        return value if np.isfinite(value) else float("inf")
+    def derivatives(self, p: F64, changes: F64, directions: F64 | None = None) -> F64:
+        """Return the evaluator's derivatives at `p`, shape (m + q, k), with the priors weighed.
 
-    def gradient(self, p: F64) -> F64:
-        """Return the gradient of :meth:`cost`, shape (n,)."""
-        if self.noise is None:
-            return self._evaluator.gradient(p)
-        slope: F64 = self.jacobian(p).T @ self.residuals(p)
-        return slope
-
-    def jacobian(self, p: F64) -> F64:
-        """Return the derivatives with respect to the physical parameters, shape (m, n)."""
-        return self._with_slopes(p, self._evaluator.jacobian(p), np.eye(p.size))
-
-    def directional_derivatives(self, p: F64, directions: F64) -> DirectionalDerivatives:
-        """Return accurate derivatives along directions, (n, k) -> (m, k), and their errors."""
-        derivatives = self._evaluator.directional_derivatives(p, directions)
-        values = self._with_slopes(p, derivatives.values, directions)
-        return DirectionalDerivatives(values, derivatives.errors)
-
-    def _with_slopes(self, p: F64, changes: F64, directions: F64) -> F64:
-        if self.noise is None:
+        They are along `directions`, shape (n, k); a Jacobian if absent.
+        """
+        if self.deviation is None:
             return changes
-        slopes = self.noise * (self._priors.slopes(p) @ directions)
-        return np.vstack([changes[: -self._priors.count], slopes])
+        slopes = self._priors.slopes(p) @ (np.eye(p.size) if directions is None else directions)
+        return np.vstack([changes[: -self._priors.count], self.deviation * slopes])
 
 
 def simulations_of_a_jacobian(problem: Problem) -> tuple[int, int]:

@@ -22,9 +22,7 @@ from fmident_estimators.population import PopulationEstimator, PopulationSearch,
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-
 _PER_PARAMETER = 15
-
 
 Strategy = Literal[
     "best1bin", "best1exp", "best2bin", "best2exp", "rand1bin", "rand1exp", "rand2bin", "rand2exp",
@@ -86,28 +84,26 @@ class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
                 raise _TargetReached
             return costs
 
-        together = False
+        reason: str | None = None
 
-        # SciPy looks at the names of the arguments to choose what it hands over.
+        # The name of the argument tells SciPy to pass the population.
         def watch(intermediate_result: OptimizeResult) -> None:
-            # Costs that go to zero never come together in relation to their mean.
-            nonlocal together
-            spread = float(np.max(np.ptp(intermediate_result.population, axis=0)))
-            together = spread <= options.parameter_tolerance
-            if together:
+            nonlocal reason
+            energies = intermediate_result.population_energies
+            reason = options.settled(intermediate_result.population, energies)
+            if reason:
                 raise StopIteration
 
         try:
             with warnings.catch_warnings():
                 # Failed simulations cost infinity, whose mean and spread are not numbers.
                 warnings.simplefilter("ignore", RuntimeWarning)
-                outcome = differential_evolution(
+                differential_evolution(
                     costs_of,
                     Bounds(np.zeros(first.shape[1]), np.ones(first.shape[1])),
                     strategy=options.strategy,
                     maxiter=options.generations,
-                    tol=options.relative_tolerance,
-                    atol=options.absolute_tolerance,
+                    tol=0.0,
                     mutation=options.mutation,
                     recombination=options.recombination,
                     rng=generator,
@@ -119,12 +115,7 @@ class DifferentialEvolution(PopulationEstimator[DifferentialEvolutionOptions]):
                 )
         except _TargetReached:
             return search.at_target(options.target_cost)
-        if together:
-            tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
-            return search.converged(f"all vectors came within {tolerance}")
-        if outcome.success:
-            return search.converged("the costs of all vectors came together")
-        return search.at_limit(options.generations)
+        return search.converged(reason) if reason else search.at_limit(options.generations)
 
 
 class _TargetReached(Exception):  # noqa: N818 - ends a solver that has no such limit

@@ -30,11 +30,9 @@ from fmident_estimators import registers
 _UNMEASURED = 1e-4
 """Size of a state near zero that is not measured, for finite differences."""
 
-
 _SMALLEST, _LARGEST = 1e-3, 0.1
 """Steps of the finite differences relative to the size of what is changed. Over one sampling
 interval the outputs are nearly linear, so that steps may be large against the solver's noise."""
-
 
 _GOES_ON, _AT_REST = 0.02, 1e-3
 """Part of the range of a variable by which a simulation from given states may differ, and what the
@@ -155,21 +153,22 @@ class ExtendedKalmanTracker(Tracker):
         m, size = self._m, self._joint.size
         transition = np.vstack([prediction.jacobian[:m], np.eye(size)[m:]])
         present = np.isfinite(outputs)
-        answer = prediction.jacobian[m:][present]
+        observation = prediction.jacobian[m:][present]
         predicted = np.concatenate([prediction.values[:m], self._joint[m:]])
-        spread = transition @ self._covariance @ transition.T
+        covariance = transition @ self._covariance @ transition.T
         if present.any():
-            cross = transition @ self._covariance @ answer.T
-            innovation = answer @ self._covariance @ answer.T + np.diag(self._variance[present])
+            cross = transition @ self._covariance @ observation.T
+            innovation = observation @ self._covariance @ observation.T + np.diag(
+                self._variance[present]
+            )
             gain = np.linalg.solve(innovation, cross.T).T
             predicted = predicted + gain @ (outputs - prediction.values[m:])[present]
-            spread = spread - gain @ innovation @ gain.T
+            covariance = covariance - gain @ innovation @ gain.T
         predicted[m:] = np.clip(predicted[m:], self._space.lower, self._space.upper)
-        spread = 0.5 * (spread + spread.T)
+        covariance = 0.5 * (covariance + covariance.T)
         # Rounding may leave a variance just below zero.
-        floor = np.maximum(np.diag(spread), 0.0)
-        np.fill_diagonal(spread, floor)
-        self._joint, self._covariance = predicted, spread
+        np.fill_diagonal(covariance, np.maximum(np.diag(covariance), 0.0))
+        self._joint, self._covariance = predicted, covariance
 
 
 class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
@@ -195,38 +194,16 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
         that do not determine how the FMU continues; an output without sigma, or with a delay or
         decimation.
         """
-        location = problem.where()
-        sigma = np.array([_noise(m, location) for m in experiment.measurements])
+        _check_names(problem, experiment, options)
+        sigma = np.array([_noise(m, problem.where()) for m in experiment.measurements])
         space = evaluator.space
         start_names, state_names = tuple(options.states), tuple(options.states.values())
-        names = (*state_names, *(q.name for q in problem.free))
-        for table in (options.initial_error, options.drift):
-            for name in table:
-                if name not in names:
-                    raise ProblemError(
-                        f"[estimator]: '{name}' is neither a state nor a free parameter",
-                        location=location,
-                        **unknown_name(name, names, "name"),
-                    )
         z = space.from_physical(problem.initial)
+        states = np.array([_start_value(problem, experiment, s, evaluator) for s in start_names])
         # From physical standard deviations to those of the search space.
         factor = np.abs(space.derivative(problem.initial))
-        usual = np.where(
-            space.log,
-            0.5 * factor,
-            0.5 * np.where(problem.initial == 0.0, space.scale, np.abs(problem.initial)),
-        )
-        for q in problem.parameters:
-            if q.variable in options.states and q.acts_on(experiment.name):
-                state = options.states[str(q.variable)]
-                raise ProblemError(
-                    f"[parameters.{q.name}] sets '{q.variable}', which the filter sets itself: it"
-                    f" estimates the state '{state}' in each interval",
-                    location=location,
-                    hint=f"remove [parameters.{q.name}]; write the value in"
-                    f" [experiments.start_values] and its uncertainty as initial_error.{state}",
-                )
-        states = np.array([_start_value(problem, experiment, s, evaluator) for s in start_names])
+        size = np.where(problem.initial == 0.0, space.scale, np.abs(problem.initial))
+        usual = 0.5 * np.where(space.log, factor, size)
 
         def joint(table: Mapping[str, float], usual: F64) -> F64:
             states = [table.get(v, 0.0) for v in state_names]
@@ -238,11 +215,11 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
         floor = np.array([10.0 * measured.get(v, 0.1 * _UNMEASURED) for v in state_names])
         floor = np.maximum(floor, deviations[: len(state_names)])
         propagation = Propagation(problem, experiment, evaluator, start_names, state_names, floor)
-        wrong = propagation.forgotten(states, z)
-        if wrong:
+        lost = propagation.forgotten(states, z)
+        if lost:
             raise ProblemError(
-                f"[estimator]: a simulation that starts from the states in 'states' {wrong}",
-                location=location,
+                f"[estimator]: a simulation that starts from the states in 'states' {lost}",
+                location=problem.where(),
                 hint="'states' must have a line for each state of the FMU:"
                 " what sets it at the start = the variable of the state. What an event has switched"
                 " cannot be set: models that remember it need another estimator",
@@ -256,6 +233,28 @@ class ExtendedKalman(OnlineEstimator[ExtendedKalmanOptions]):
             sigma,
             options.every,
         )
+
+
+def _check_names(problem: Problem, experiment: Experiment, options: ExtendedKalmanOptions) -> None:
+    """Reject deviations of unknown quantities, and states that a parameter sets."""
+    names = (*options.states.values(), *(q.name for q in problem.free))
+    for name in (*options.initial_error, *options.drift):
+        if name not in names:
+            raise ProblemError(
+                f"[estimator]: '{name}' is neither a state nor a free parameter",
+                location=problem.where(),
+                **unknown_name(name, names, "name"),
+            )
+    for q in problem.parameters:
+        if q.variable in options.states and q.acts_on(experiment.name):
+            state = options.states[str(q.variable)]
+            raise ProblemError(
+                f"[parameters.{q.name}] sets '{q.variable}', which the filter sets itself: it"
+                f" estimates the state '{state}' in each interval",
+                location=problem.where(),
+                hint=f"remove [parameters.{q.name}]; write the value in"
+                f" [experiments.start_values] and its uncertainty as initial_error.{state}",
+            )
 
 
 def _noise(measurement: Measurement, location: Location | None) -> float:
@@ -391,7 +390,7 @@ class Propagation:
             return ""
         inputs = np.array([v[: end + 1] for v in self._experiment.inputs.values()]).T
         inputs = inputs.reshape(end + 1, -1)
-        points = self._physical(parameters)[np.newaxis]
+        points = self._space.bounded(parameters)[np.newaxis]
 
         def simulated(begin: int, states: F64) -> F64:
             interval = self._interval(times[begin : end + 1], inputs[begin:], states)
@@ -412,7 +411,7 @@ class Propagation:
         if away[worst] <= _GOES_ON:
             return ""
         return (
-            f"at {times[middle]:.6g} s does not go on as one from the beginning does: at"
+            f"at {times[middle]:.6g} s does not continue as one from the beginning does: at"
             f" {times[end]:.6g} s '{self._variables[worst]}' is {rest[-1, worst]:.4g} in place of"
             f" {whole[-1, worst]:.4g}"
         )
@@ -421,7 +420,7 @@ class Propagation:
         self, times: F64, inputs: F64, states: F64, parameters: F64
     ) -> Prediction | None:
         """Return the prediction from one simulation with sensitivities; ``None`` without them."""
-        p = self._physical(parameters)
+        p = self._space.bounded(parameters)
         interval = self._interval(times, inputs, states)
         sensitivities = differentiated_outputs(
             self._evaluator, interval, self._variables, p, self._start_names
@@ -445,10 +444,6 @@ class Propagation:
         slopes[:, m:] *= self._space.derivative(p)
         return Prediction(values, slopes)
 
-    def _physical(self, points: F64) -> F64:
-        """Return physical parameters within the bounds."""
-        return np.clip(self._space.to_physical(points), self._problem.lower, self._problem.upper)
-
     def _interval(self, times: F64, inputs: F64, states: F64) -> Experiment:
         """Return one interval as an experiment that starts from given states."""
         starts = dict(zip(self._start_names, states.tolist(), strict=True))
@@ -462,7 +457,7 @@ class Propagation:
 
     def _simulate(self, times: F64, inputs: F64, states: F64, points: F64) -> F64:
         """Return states and measured outputs at the last instant, shape (k, m + o)."""
-        interval, physical = self._interval(times, inputs, states), self._physical(points)
+        interval, physical = self._interval(times, inputs, states), self._space.bounded(points)
         simulated = self._evaluator.simulate_outputs(interval, self._variables, physical)
         outcome = simulated[:, -1, self._places]
         for k, p in enumerate(physical):

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.data.experiment import Experiment, Measurement
+from fmident.data.time import uneven_step
 from fmident.errors import DataError, ProblemError
 from fmident.estimation.contract import Flag, OnlineEstimate, Requirement, TimeSeriesEstimate
 from fmident.estimation.online import OnlineEstimator, Tracker, time_series
@@ -353,18 +354,18 @@ def _place(names: tuple[str, ...], name: str, what: str, experiment: str) -> int
 
 def sampling_interval(experiment: Experiment) -> float:
     """Return the interval of an equidistant experiment, s; raises `DataError` for others."""
-    steps = np.diff(experiment.times)
-    if steps.size == 0:
+    times = experiment.times
+    if times.size < 2:
         raise DataError(f"experiment '{experiment.name}' has one sample only")
-    step = float(np.median(steps))
-    k = int(np.argmax(np.abs(steps - step)))
-    if abs(steps[k] - step) > _JITTER * step:
+    step = float(np.median(np.diff(times)))
+    k = uneven_step(times, step, _JITTER)
+    if k is not None:
         raise DataError(
-            f"the samples of '{experiment.name}' are not equidistant: {steps[k]:.6g} s after "
-            f"t = {experiment.times[k]:.6g} s, but {step:.6g} s elsewhere",
+            f"the samples of '{experiment.name}' are not equidistant: {times[k + 1] - times[k]:.6g}"
+            f" s after t = {times[k]:.6g} s, but {step:.6g} s elsewhere",
             hint="resample the data, or use an estimator that simulates, such as least-squares",
         )
-    return float((experiment.times[-1] - experiment.times[0]) / steps.size)
+    return float((times[-1] - times[0]) / (times.size - 1))
 
 
 class Stream(Protocol):

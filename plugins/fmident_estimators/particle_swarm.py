@@ -71,7 +71,7 @@ class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
         """Search generation by generation and return the best point of all."""
         imported("pymoo", self.name, "swarm")
         from pymoo.algorithms.soo.nonconvex.pso import PSO
-        from pymoo.core.problem import Problem as Box
+        from pymoo.core.problem import Problem as PymooProblem
 
         generator = np.random.default_rng(options.seed)
         swarm = PSO(
@@ -85,7 +85,7 @@ class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
             pertube_best=options.perturb_best,
         )
         swarm.setup(
-            Box(n_var=search.initial.size, n_obj=1, xl=0.0, xu=1.0),
+            PymooProblem(n_var=search.initial.size, n_obj=1, xl=0.0, xu=1.0),
             seed=int(generator.integers(2**31)),
             termination=("n_gen", options.generations + 1),
         )
@@ -99,13 +99,8 @@ class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
                 particle.set("F", np.array([cost]))
                 particle.evaluated.update("FGH")
             swarm.tell(infills=particles)
-            best = swarm.pop.get("F")[:, 0]
-            if float(np.max(np.ptp(swarm.pop.get("X"), axis=0))) <= options.parameter_tolerance:
-                tolerance = f"{options.parameter_tolerance:g} of the bounds' width"
-                return search.converged(f"the best points of all particles came within {tolerance}")
-            limit = options.absolute_tolerance + options.relative_tolerance * abs(np.mean(best))
-            if np.isfinite(limit) and float(np.std(best)) <= limit:
-                return search.converged("the best costs of all particles came together")
+            if reason := options.settled(swarm.pop.get("X"), swarm.pop.get("F")[:, 0]):
+                return search.converged(reason)
         return search.at_limit(options.generations)
 
 

@@ -22,7 +22,7 @@ Options = TypeVar("Options")
 
 @dataclass(frozen=True)
 class SettlingOptions(CheckedOptions):
-    """When a population has come together.
+    """When a population has converged.
 
     Parameters
     ----------
@@ -47,18 +47,30 @@ class SettlingOptions(CheckedOptions):
     target_cost: float | None = None
     seed: Annotated[int, NOT_NEGATIVE] = 0
 
+    def settled(self, points: F64, costs: F64) -> str | None:
+        """Return why the members have converged, ``None`` if they have not.
+
+        `points` are their best ones in the unit cube, shape (k, n), and `costs` those of these.
+        """
+        if float(np.max(np.ptp(points, axis=0))) <= self.parameter_tolerance:
+            return f"all members came within {self.parameter_tolerance:g} of the bounds' width"
+        if not bool(np.isfinite(costs).all()):
+            return None
+        limit = self.absolute_tolerance + self.relative_tolerance * abs(np.mean(costs))
+        return "the costs of all members converged" if float(np.std(costs)) <= limit else None
+
 
 class PopulationSearch:
     """Keeps the best vector, initially the simulated initial point; reports every generation.
 
-    `box` is the unit cube; `best` is physical, shape (n,). Raises `ProblemError` for
+    `cube` maps the unit cube; `best` is physical, shape (n,). Raises `ProblemError` for
     parameters without finite bounds.
     """
 
     def __init__(
         self, problem: Problem, evaluator: Evaluator, monitor: Monitor, method: str
     ) -> None:
-        self.box = Box.of(problem, f"'{method}'")
+        self.cube = UnitCube.of(problem, f"'{method}'")
         self.best: F64 = problem.initial.copy()
         self.cost = float(evaluator.cost(problem.initial))
         self.initial_cost = self.cost
@@ -73,7 +85,7 @@ class PopulationSearch:
     @property
     def initial(self) -> F64:
         """The initial point in the unit cube, shape (n,)."""
-        return self.box.unit(self._initial)
+        return self.cube.unit(self._initial)
 
     def first_generation(self, count: int, generator: np.random.Generator) -> F64:
         """Return the initial point and a Latin hypercube in the unit cube, shape (count, n)."""
@@ -83,7 +95,7 @@ class PopulationSearch:
         """Return the costs of points of the unit cube as one batch; infinite for failures."""
         if len(unit) == 0:
             return np.empty(0)
-        points = self.box.physical(unit)
+        points = self.cube.physical(unit)
         costs = np.asarray(self._evaluator.costs(points), dtype=np.float64)
         costs = np.where(np.isnan(costs), np.inf, costs)
         self._monitor.generation(points, costs)
@@ -135,19 +147,17 @@ class PopulationSearch:
 
 
 @dataclass(frozen=True)
-class Box:
+class UnitCube:
     """Map between the unit cube and the physical parameters within their bounds.
 
     A parameter with log scaling is uniform over its decades.
     """
 
     space: SearchSpace
-    lower: F64
-    upper: F64
 
     @classmethod
-    def of(cls, problem: Problem, what: str) -> Box:
-        """Return the box of the free parameters; `what` needs finite bounds, else refused."""
+    def of(cls, problem: Problem, what: str) -> UnitCube:
+        """Return the cube of the free parameters; `what` needs finite bounds, else refused."""
         space = SearchSpace.of(problem)
         open_ones = [
             f"'{parameter.name}' [{parameter.lower}, {parameter.upper}]"
@@ -162,15 +172,12 @@ class Box:
                 hint="give each of them bounds = [low, high]; with log scaling, low is above 0",
                 code=Code.MISSING_BOUNDS,
             )
-        return cls(space, problem.lower, problem.upper)
+        return cls(space)
 
     def physical(self, unit: F64) -> F64:
         """Return the physical parameters at points of the unit cube, shape (..., n)."""
         low, high = self.space.lower, self.space.upper
-        points: F64 = np.clip(
-            self.space.to_physical(low + unit * (high - low)), self.lower, self.upper
-        )
-        return points
+        return self.space.bounded(low + unit * (high - low))
 
     def unit(self, points: F64) -> F64:
         """Return the points of the unit cube for physical parameters, shape (..., n)."""
@@ -195,7 +202,7 @@ class PopulationEstimator(Estimator[Options], Generic[Options]):
 
     def check_problem(self, problem: Problem, options: Options) -> None:
         """Reject parameters without finite bounds."""
-        Box.of(problem, f"'{self.name}'")
+        UnitCube.of(problem, f"'{self.name}'")
 
     def estimate(
         self, problem: Problem, evaluator: Evaluator, options: Options, monitor: Monitor

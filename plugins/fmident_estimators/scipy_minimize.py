@@ -29,7 +29,7 @@ from fmident.options import POSITIVE, Options, Range
 from fmident.problem.constraints import VIOLATED, Constraints, nearest_feasible
 from fmident.problem.model import Problem
 from fmident_estimators import registers
-from fmident_estimators.descent import SearchedRows, simulations_of_a_jacobian
+from fmident_estimators.descent import HeldNoise, simulations_of_a_jacobian
 from fmident_estimators.losses import Loss, LossName
 
 _USUAL_ITERATIONS = 12
@@ -44,7 +44,6 @@ _EPS = float(np.finfo(np.float64).eps)
 
 _NOISE = 1e-9
 """Relative change of the cost that the simulations do not show."""
-
 
 _FAILED = 10.0
 """Cost of a point that cannot be simulated, in relation to the largest seen: steps grow shorter."""
@@ -118,7 +117,7 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
     ) -> Estimate:
         """Search from the initial values, or from the nearest ones that satisfy the constraints."""
         loss = Loss.of(problem, options.loss, options.loss_scale)
-        functions = Functions(problem, evaluator, monitor, _start(problem, evaluator), loss)
+        functions = ConstrainedCost(problem, evaluator, monitor, _start(problem, evaluator), loss)
         functions.report(functions.z0)
         if loss.robust:
             monitor.note(loss.note)
@@ -150,7 +149,7 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
                 " parameters"
             )
         elif ended.arrived:
-            message = f"{text}; nothing is left to go"
+            message = f"{text}; the remaining step is negligible"
             return replace(estimate, status="converged", message=message)
         elif limited:
             text += "; the limit of iterations is reached"
@@ -167,7 +166,7 @@ def _start(problem: Problem, evaluator: Evaluator) -> F64:
     return near
 
 
-def _minimised(functions: Functions, options: ScipyMinimizeOptions) -> Any:
+def _minimised(functions: ConstrainedCost, options: ScipyMinimizeOptions) -> Any:
     """Run the method; return SciPy's result."""
     minimize: Any = optimize.minimize
     settings: dict[str, float] = {"maxiter": options.max_iterations}
@@ -189,7 +188,7 @@ def _minimised(functions: Functions, options: ScipyMinimizeOptions) -> Any:
     )
 
 
-def _nonlinear(functions: Functions) -> Any:
+def _nonlinear(functions: ConstrainedCost) -> Any:
     """Return the constraints with their exact Hessians, which SLSQP does not use."""
     if not len(functions.constraints):
         return []
@@ -213,7 +212,7 @@ class Completed:
     steps: int
 
 
-def complete_in_turn(functions: Functions, z: F64, most: int, tolerance: float) -> Completed:
+def complete_in_turn(functions: ConstrainedCost, z: F64, most: int, tolerance: float) -> Completed:
     """Alternate steps and updates of the held noise until neither changes anything.
 
     Without priors nothing depends on that noise. The parameters are those of
@@ -223,16 +222,16 @@ def complete_in_turn(functions: Functions, z: F64, most: int, tolerance: float) 
     for _ in range(_TURNS):
         ended = complete(functions, z, most - steps, tolerance)
         z, steps = ended.z, steps + ended.steps
-        held = functions.rows.noise
+        held = functions.noise.deviation
         functions.hold(z)
-        if functions.rows.noise == held:
+        if functions.noise.deviation == held:
             return Completed(z, ended.arrived, steps)
         if steps >= most:
             break
     return Completed(z, arrived=False, steps=steps)
 
 
-def complete(functions: Functions, z: F64, most: int, tolerance: float) -> Completed:
+def complete(functions: ConstrainedCost, z: F64, most: int, tolerance: float) -> Completed:
     """Take at most `most` steps from `z` until the remaining one is negligible.
 
     `tolerance` is the length of a negligible step relative to the size of each parameter.
@@ -253,7 +252,7 @@ def complete(functions: Functions, z: F64, most: int, tolerance: float) -> Compl
     return Completed(z, arrived=False, steps=most)
 
 
-def constrained_step(here: Linearised, functions: Functions) -> tuple[F64, float]:
+def constrained_step(here: Linearised, functions: ConstrainedCost) -> tuple[F64, float]:
     """Return the step that minimises the linearised cost, and the largest multiplier."""
     minimize: Any = optimize.minimize
     norms = np.linalg.norm(here.jacobian, axis=0)
@@ -314,7 +313,9 @@ def _promise(here: Linearised, step: F64) -> float:
     return 0.0 if before == 0.0 else abs(before - float(after @ after)) / before
 
 
-def _descended(functions: Functions, here: Linearised, step: F64, multiplier: float) -> F64 | None:
+def _descended(
+    functions: ConstrainedCost, here: Linearised, step: F64, multiplier: float
+) -> F64 | None:
     """Return a better point along the step; ``None`` if there is none."""
     z = here.z
     unit = 0.5 * float(here.residuals @ here.residuals)
@@ -338,7 +339,7 @@ def _descended(functions: Functions, here: Linearised, step: F64, multiplier: fl
     return None
 
 
-def _corrected(functions: Functions, here: Linearised, candidate: F64) -> F64 | None:
+def _corrected(functions: ConstrainedCost, here: Linearised, candidate: F64) -> F64 | None:
     """Return a candidate corrected with the derivatives of `here`, if possible."""
     residuals = functions.residuals(candidate)
     if not bool(np.isfinite(residuals).all()):
@@ -364,7 +365,7 @@ class Linearised:
     slopes: F64
 
 
-class Functions:
+class ConstrainedCost:
     """Cost and constraints for SciPy, from a physical start."""
 
     def __init__(
@@ -379,7 +380,7 @@ class Functions:
         self.constraints = Constraints.of(problem)
         self.equalities = self.constraints.equalities
         self.scale = self.constraints.scale(start)
-        self.rows = SearchedRows(problem, evaluator)
+        self.noise = HeldNoise(problem, evaluator)
         self._problem, self._evaluator, self._monitor = problem, evaluator, monitor
         self._space = evaluator.space
         self.lower, self.upper = self._space.lower, self._space.upper
@@ -409,15 +410,29 @@ class Functions:
 
     def _cost(self, p: F64) -> float:
         """Return the cost at physical parameters, robust loss included."""
-        return self._loss.cost(self.rows.residuals(p)) if self._loss.robust else self.rows.cost(p)
+        if self._loss.robust:
+            return self._loss.cost(self._rows(p))
+        if self.noise.deviation is None:
+            return self._evaluator.cost(p)
+        rows = self._rows(p)
+        value = 0.5 * float(np.einsum("i,i->", rows, rows))
+        return value if np.isfinite(value) else float("inf")
+
+    def _rows(self, p: F64) -> F64:
+        return self.noise.residuals(p, self._evaluator.residuals(p))
 
     def gradient(self, z: F64) -> F64:
         """Return the gradient of :meth:`cost`, shape (n,)."""
+        slope: F64
         if self._loss.robust:
-            slope: F64 = self.jacobian(z).T @ self.residuals(z) / self._unit
-            return slope
+            slope = self.jacobian(z).T @ self.residuals(z)
+            return slope / self._unit
         p = self.physical(z)
-        return self.rows.gradient(p) * self._space.derivative(p) / self._unit
+        if self.noise.deviation is None:
+            slope = self._evaluator.gradient(p)
+        else:
+            slope = self.noise.derivatives(p, self._evaluator.jacobian(p)).T @ self._rows(p)
+        return slope * self._space.derivative(p) / self._unit
 
     def hessian(self, z: F64) -> F64:
         """Return the Gauss-Newton Hessian, shape (n, n)."""
@@ -428,20 +443,21 @@ class Functions:
     def jacobian(self, z: F64) -> F64:
         """Return the derivatives of :meth:`residuals`, shape (m, n)."""
         p = self.physical(z)
-        derivatives: F64 = self.rows.jacobian(p) * self._space.derivative(p)
+        rows = self.noise.derivatives(p, self._evaluator.jacobian(p))
+        derivatives: F64 = rows * self._space.derivative(p)
         if self._loss.robust:
-            _, slopes = self._loss.residuals(self.rows.residuals(p))
+            _, slopes = self._loss.residuals(self._rows(p))
             derivatives = slopes[:, np.newaxis] * derivatives
         return derivatives
 
     def hold(self, z: F64) -> None:
         """Hold the noise at a point, which weighs the priors."""
-        if self.rows.weighed:
-            self.rows.hold(self.physical(z))
+        if self.noise.weighs:
+            self.noise.hold(self.physical(z))
 
     def residuals(self, z: F64) -> F64:
         """Return residuals whose squares sum to the cost, (m,); NaN where the simulation fails."""
-        return self._loss.residuals(self.rows.residuals(self.physical(z)))[0]
+        return self._loss.residuals(self._rows(self.physical(z)))[0]
 
     def values(self, z: F64) -> F64:
         """Return the constraints, shape (k,)."""

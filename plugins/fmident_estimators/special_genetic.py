@@ -37,7 +37,7 @@ _REASONS: dict[Reason, str] = {
 
 RANGE_FLOOR = 0.1
 """A cycle ends when the range of the children is below this part of ``parameter_tolerance``:
-survivors that have not come together by then never will."""
+survivors that have not converged by then never will."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class SpecialGenetic(PopulationEstimator[SpecialGeneticOptions]):
                 points = generator.random((size, width))
             else:
                 reach = float(np.exp(generator.uniform(*np.log(options.cycle_range))))
-                best = search.box.unit(search.best)[np.newaxis]
+                best = search.cube.unit(search.best)[np.newaxis]
                 points = offspring(best, size, reach, generator)
                 known = 0
             survivors = np.repeat(search.initial[np.newaxis], known, axis=0)

@@ -13,7 +13,7 @@ from fmident.estimation import build_options, run_estimation
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem.model import Parameter, Problem
-from fmident_estimators.population import Box
+from fmident_estimators.population import UnitCube
 
 METHODS = [
     "special-genetic",
@@ -75,7 +75,7 @@ def test_every_parameter_without_finite_bounds_is_named(method: str, run: Run) -
 
 
 def test_the_box_maps_corners_and_decades() -> None:
-    box = Box.of(box_problem(), "any")
+    box = UnitCube.of(box_problem(), "any")
     corners = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
     points = box.physical(corners)
     np.testing.assert_allclose(points, [[0.0, 0.1], [5.0, 1000.0], [2.5, 10.0]])
@@ -86,7 +86,7 @@ def test_bounds_that_touch_are_a_point() -> None:
     problem = problem_of(
         [Parameter("a", 2.0, 2.0, 2.0, variable="a"), Parameter("b", 1.0, 0, 9, variable="b")]
     )
-    box = Box.of(problem, "any")
+    box = UnitCube.of(problem, "any")
     assert np.all(np.isfinite(box.unit(problem.initial)))
     assert box.physical(np.array([0.7, 0.5]))[0] == 2.0
 

@@ -17,6 +17,7 @@ from fmident.options import INSIDE_UNIT, POSITIVE
 from fmident.problem.model import Problem
 from fmident_estimators.algebraic import kernels
 from fmident_estimators.algebraic.kernels import Quadrature, degree_of, row_weights
+from fmident_estimators.compiled import FILLING
 from fmident_estimators.linear_equation import (
     EquationEstimator,
     EquationOptions,
@@ -308,7 +309,7 @@ class AlgebraicWindow:
         r = len(self.equation.unknown)
         thetas = np.full((y.size, r), np.nan)
         covariances = np.full((y.size, r, r), np.nan)
-        flags = np.full(y.size, kernels.FILLING, dtype=np.int64)
+        flags = np.full(y.size, FILLING, dtype=np.int64)
         kernels.solve_all(
             np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(u, dtype=np.float64),
             self.arrays(), thetas, covariances, flags,

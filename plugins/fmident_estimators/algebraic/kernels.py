@@ -35,9 +35,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from fmident.arrays import F64
-from fmident_estimators.compiled import compiled
-
-OK, FILLING, SINGULAR, MISSING = 0, 1, 2, 3
+from fmident_estimators.compiled import FILLING, MISSING, OK, SINGULAR, compiled
 
 
 class Window(NamedTuple):

@@ -47,11 +47,10 @@ _CUTOFF = 0.05
 """Default corner frequency, relative to the sampling rate."""
 
 _NOTED_BIAS = 0.5
-"""Bias from which on a note mentions it, in standard errors."""
+"""Smallest bias that a note mentions, in standard errors."""
 
 _SETTLE = 8.0
 """Default settling time, in time constants of the filter."""
-
 
 _NEAR = 1e-8
 

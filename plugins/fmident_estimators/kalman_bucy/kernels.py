@@ -7,16 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fmident.arrays import F64
-from fmident_estimators.compiled import compiled
-
-OK, FILLING, SINGULAR, MISSING = 0, 1, 2, 3
+from fmident_estimators.compiled import FILLING, MISSING, OK, SINGULAR, compiled
 
 # Places in `memory`.
 SEEN, USED, COST, WEIGHT, LAST_Y, LAST_U, STARTED = 0, 1, 2, 3, 4, 5, 6
 MEMORY = 7
 
 
-class State(NamedTuple):
+class RecursionState(NamedTuple):
     """The recursion for r unknowns after a sample, and the filter of q states before it.
 
     `rows_y` and `rows_u` hold, row by row, the combinations of filter states that give the
@@ -64,7 +62,7 @@ class State(NamedTuple):
 
 
 @compiled()
-def advance(s: State, state: Any, x0: float, x1: float) -> None:
+def advance(s: RecursionState, state: Any, x0: float, x1: float) -> None:
     """Advance the filter by one sample."""
     q = state.size
     for i in range(q):
@@ -76,7 +74,7 @@ def advance(s: State, state: Any, x0: float, x1: float) -> None:
 
 
 @compiled()
-def recursion(s: State, target: float) -> None:
+def recursion(s: RecursionState, target: float) -> None:
     """Process one row of the regression: eq. 3 with R = 1.
 
     The gain does not depend on the size of a constant R; the covariance is scaled with the
@@ -105,7 +103,7 @@ def recursion(s: State, target: float) -> None:
 
 
 @compiled()
-def colour(s: State, phi: Any) -> None:
+def colour(s: RecursionState, phi: Any) -> None:
     """Filter a row of the regression as the noise of y is filtered on its way to the error.
 
     White noise n on y gives the regression the error ``E n`` with
@@ -127,7 +125,7 @@ def colour(s: State, phi: Any) -> None:
 
 
 @compiled()
-def ring_out(s: State) -> None:
+def ring_out(s: RecursionState) -> None:
     """Write the sum of ``c c^T`` after the last row to `tail`, when no more rows come.
 
     Recent noise has most weight there, since it has not passed the filter yet.
@@ -157,7 +155,7 @@ def ring_out(s: State) -> None:
 
 
 @compiled()
-def begin(s: State) -> bool:
+def begin(s: RecursionState) -> bool:
     """Start with least squares on the first rows, eq. 4; false if they do not determine theta."""
     count, r = s.rows.shape
     lengths = np.zeros(r)
@@ -191,7 +189,7 @@ def begin(s: State) -> bool:
 
 
 @compiled()
-def regress(s: State) -> float:
+def regress(s: RecursionState) -> float:
     """Write the factors of the unknowns to `phi`; return the known part of the equation."""
     target = 0.0
     for k in range(s.state_y.size):
@@ -210,7 +208,7 @@ def regress(s: State) -> float:
 
 
 @compiled()
-def take_first(s: State) -> None:
+def take_first(s: RecursionState) -> None:
     """Add the first rows, oldest first, to the cost and the sum of squares; see `update`."""
     m, r = s.targets.size, s.theta.size
     s.memory[COST] = 0.0
@@ -231,7 +229,7 @@ def take_first(s: State) -> None:
 
 
 @compiled()
-def sandwich(s: State, variance: float) -> None:
+def sandwich(s: RecursionState, variance: float) -> None:
     """Write ``P S P``, eq. 11; S is the inverse of P without forgetting and coloured noise."""
     r = s.inverse.shape[0]
     for i in range(r):
@@ -244,7 +242,7 @@ def sandwich(s: State, variance: float) -> None:
 
 
 @compiled()
-def update(y: float, u: float, s: State) -> int:
+def update(y: float, u: float, s: RecursionState) -> int:
     """Process one sample."""
     if not (np.isfinite(y) and np.isfinite(u)):
         return MISSING
@@ -287,9 +285,8 @@ def update(y: float, u: float, s: State) -> int:
         variance = s.sigma * s.sigma
         ring_out(s)
         if s.memory[USED] > s.targets.size:
-            s.tail[:, :] *= (
-                s.forgetting * s.forgetting
-            )  # discounted for the next row, as all the others
+            # Discounted for the next row, as all the others.
+            s.tail[:, :] *= s.forgetting * s.forgetting
     elif not np.isfinite(variance):
         free = s.memory[WEIGHT] - (r if s.memory[USED] <= s.targets.size else s.forgetting * r)
         variance = s.memory[COST] / free if free > 0.0 else np.nan
@@ -299,7 +296,7 @@ def update(y: float, u: float, s: State) -> int:
 
 @compiled()
 def record(
-    y: Any, u: Any, s: State, thetas: Any, covariances: Any, weighted: Any, flags: Any
+    y: Any, u: Any, s: RecursionState, thetas: Any, covariances: Any, weighted: Any, flags: Any
 ) -> None:
     """Process a whole record; write the results after each good sample."""
     for k in range(y.size):

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from scipy.linalg import expm, solve_discrete_lyapunov
 
 from fmident.arrays import F64
+from fmident_estimators.compiled import OK
 from fmident_estimators.kalman_bucy import kernels
 from fmident_estimators.linear_equation import LinearEquation, Terms
 
@@ -77,7 +78,7 @@ class KalmanBucy:
         self._moment = _noise_moment(equation, filter_, rows_y) * (
             np.nan if sigma is None else sigma**2
         )
-        self._state = kernels.State(
+        self._state = kernels.RecursionState(
             transition=filter_.transition,
             before=filter_.before,
             now=filter_.now,
@@ -132,7 +133,7 @@ class KalmanBucy:
             self._state, thetas, covariances, weighted, flags,
         )  # fmt: skip
         biases = np.full((y.size, r), np.nan)
-        good = flags == kernels.OK
+        good = flags == OK
         biases[good] = noise_bias(thetas[good], weighted[good], self._moment)
         return thetas, covariances, biases, flags
 

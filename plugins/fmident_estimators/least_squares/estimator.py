@@ -1,15 +1,15 @@
 """The estimator ``least-squares``: local searches from one or several starts.
 
-**Candidates.** A search that crawls along, or ends in a local minimum, usually started in the wrong
-place, and another start then costs less than going on. Where the first search does not explain the
-data, the costs of points all over the bounds show better starts: a simulation each, without
-derivatives. From the best of them short searches start one after the other, until one explains the
-data.
+**Candidates.** A search that makes little progress, or ends in a local minimum, usually started in
+the wrong place, and another start then costs less than going on. Where the first search does not
+explain the data, the costs of points all over the bounds show better starts: a simulation each,
+without derivatives. From the best of them short searches start one after the other, until one
+explains the data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -23,9 +23,14 @@ from fmident.problem.model import Problem
 from fmident_estimators.descent import simulations_of_a_jacobian
 from fmident_estimators.least_squares.events import past_events
 from fmident_estimators.least_squares.options import LeastSquaresOptions
-from fmident_estimators.least_squares.search import LocalResult, LocalSearch, Progress, Run
+from fmident_estimators.least_squares.search import (
+    LeastSquaresProblem,
+    LocalResult,
+    Progress,
+    TrustRegionSearch,
+)
 from fmident_estimators.losses import Loss
-from fmident_estimators.population import Box, latin_hypercube
+from fmident_estimators.population import UnitCube, latin_hypercube
 
 _USUAL_ITERATIONS = 5
 """Iterations of a search from a reasonable start; for the expected effort only."""
@@ -33,8 +38,7 @@ _USUAL_ITERATIONS = 5
 _MANY_ITERATIONS = 20
 
 _REFINED = 40
-"""Simulations per parameter of the derivatives near the end of a search that has to go far."""
-
+"""Simulations per parameter of the derivatives near the end of a long search."""
 
 _LONG = 100
 """Iterations of the search from the initial point before candidates are tried."""
@@ -57,9 +61,9 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
     def check_problem(self, problem: Problem, options: LeastSquaresOptions) -> None:
         """Reject starts and candidates without bounds, and a loss that cannot weigh priors."""
         if options.starts > 1:
-            Box.of(problem, f"starts = {options.starts}")
+            UnitCube.of(problem, f"starts = {options.starts}")
         if options.candidates:
-            Box.of(problem, f"candidates = {options.candidates}")
+            UnitCube.of(problem, f"candidates = {options.candidates}")
         Loss.of(problem, options.loss, options.loss_scale)
 
     def expected_simulations(self, options: LeastSquaresOptions, problem: Problem) -> int:
@@ -91,61 +95,64 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
         """
         if options.solver == "ceres":
             monitor.note(
-                'solver = "ceres" has left: SciPy\'s trust region searches, which finds the same'
-                " minima. Leave the key out."
+                'solver = "ceres" was removed: SciPy\'s trust region finds the same minima. Leave'
+                " the key out."
             )
         progress = Progress(monitor, options.starts)
-        run = Run(problem, evaluator, options, progress)
+        least_squares = LeastSquaresProblem(problem, evaluator, options, progress)
         points = starting_points(problem, options)
         breaks = EventMatching(problem).may_move(evaluator, problem.initial)
-
-        costs = _costs(evaluator, points, run.loss)
+        costs = _costs(evaluator, points, least_squares.loss)
+        usable = np.flatnonzero(np.isfinite(costs)).tolist()
+        abandoned = 0
+        results: Sequence[LocalResult] = ()
         if len(points) > 1:
-            for k in np.flatnonzero(np.isfinite(costs)):
-                progress.report(points[k], float(costs[k]), int(k) + 1)
-
-        def search_from(number: int) -> Callable[[Evaluator], LocalResult]:
-            start = points[number - 1]
-            return lambda own: LocalSearch(replace(run, evaluator=own), start, number).run()
-
-        searches = [search_from(k) for k, cost in enumerate(costs, 1) if np.isfinite(cost)]
-        skipped = len(points) - len(searches)
-        if options.candidates and searches:
-            more = hypercube(problem, options.candidates, options.seed, "candidates")
-            results = search_with_candidates(run, points[0], more)
-        elif len(points) == 1:
-            results = [search(evaluator) for search in searches]
-        else:
-            # Those that give up leave the others alone; what they found was reported.
-            ends = evaluator.side_by_side(searches)
+            for k in usable:
+                progress.report(points[k], float(costs[k]), k + 1)
+            ends = evaluator.side_by_side(
+                [_search(least_squares, points[k], k + 1) for k in usable]
+            )
+            # Those that give up leave the others alone; their best points were reported.
             results = [end for end in ends if not isinstance(end, JacobianError)]
-        abandoned = len(searches) - len(results)
+            abandoned = len(ends) - len(results)
+        elif options.candidates and usable:
+            more = hypercube(problem, options.candidates, options.seed, "candidates")
+            results = search_with_candidates(least_squares, points[0], more)
+        elif usable:
+            results = [TrustRegionSearch(least_squares, points[0]).run()]
         if not results:
             return Estimate(
                 problem.initial if progress.best.size == 0 else progress.best,
                 "failed",
                 f"no search reached an end; last failed simulation: {evaluator.last_failure}",
             )
-        best = past_events(run, results, breaks)
-        if run.loss.robust:
-            monitor.note(run.loss.note)
-        message = best.message
+        best = past_events(least_squares, results, breaks)
+        if least_squares.loss.robust:
+            monitor.note(least_squares.loss.note)
+        message, details = best.message, {}
         if len(points) > 1:
+            details = {"local_results": [r.as_mapping() for r in results]}
             reached = agreeing([r.cost for r in results], best.cost)
             message += f"; {reached} of {len(points)} starts reached the best minimum"
-            if skipped:
-                message += f", {skipped} could not be simulated"
+            if len(usable) < len(points):
+                message += f", {len(points) - len(usable)} could not be simulated"
             if abandoned:
                 message += f", {abandoned} given up among failing simulations"
-        details = {"local_results": [r.as_mapping() for r in results]} if len(points) > 1 else {}
         return Estimate(
             best.parameters,
             best.status,
             message,
             details,
-            residual_scores=run.loss.scores(evaluator.residuals(best.parameters)),
+            residual_scores=least_squares.loss.scores(evaluator.residuals(best.parameters)),
             ended_by=best.ended_by,
         )
+
+
+def _search(
+    least_squares: LeastSquaresProblem, start: F64, number: int
+) -> Callable[[Evaluator], LocalResult]:
+    """Return the search from a start, with an evaluator of its own."""
+    return lambda own: TrustRegionSearch(replace(least_squares, evaluator=own), start, number).run()
 
 
 def _costs(evaluator: Evaluator, points: F64, loss: Loss) -> F64:
@@ -164,21 +171,20 @@ def starting_points(problem: Problem, options: LeastSquaresOptions) -> F64:
     """
     if options.starts == 1:
         return problem.initial[np.newaxis, :]
-    return np.vstack(
-        [problem.initial, hypercube(problem, options.starts - 1, options.seed, "starts")]
-    )
+    others = hypercube(problem, options.starts - 1, options.seed, "starts")
+    return np.vstack([problem.initial, others])
 
 
 def hypercube(problem: Problem, count: int, seed: int, what: str) -> F64:
     """Return points within the bounds, which `what` needs, physical, shape (count, n)."""
     generator = np.random.default_rng(seed)
     unit = latin_hypercube(count, len(problem.free), generator)
-    return Box.of(problem, what).physical(unit)
+    return UnitCube.of(problem, what).physical(unit)
 
 
 @dataclass(frozen=True)
-class _End:
-    """Result of one search, if any, and whether it explains the data."""
+class _Candidate:
+    """Result of the search from a candidate, if any, and whether it explains the data."""
 
     result: LocalResult | None = None
     explained: bool = False
@@ -189,36 +195,37 @@ class _End:
         return np.inf if self.result is None else self.result.cost
 
 
-def search_with_candidates(run: Run, start: F64, candidates: F64) -> list[LocalResult]:
+def search_with_candidates(
+    least_squares: LeastSquaresProblem, start: F64, candidates: F64
+) -> list[LocalResult]:
     """Return the result of the best search; empty if no search could run.
 
     `start` can be simulated; it is physical, as the `candidates`, shape (k, n).
     """
-    evaluator, matching = run.evaluator, EventMatching(run.problem)
+    evaluator, options = least_squares.evaluator, least_squares.options
+    matching = EventMatching(least_squares.problem)
 
-    def search_from(start: F64, iterations: int, number: int) -> _End:
-        most = min(iterations, run.options.max_iterations)
-        limited = replace(run, options=replace(run.options, max_iterations=most))
+    def search_from(start: F64, iterations: int, number: int) -> _Candidate:
+        most = min(iterations, options.max_iterations)
+        limited = replace(least_squares, options=replace(options, max_iterations=most))
         try:
-            result = LocalSearch(limited, start, number).run()
+            result = TrustRegionSearch(limited, start, number).run()
         except JacobianError:
-            return _End()
+            return _Candidate()
         explained = matching.usable and matching.explained(evaluator.residuals(result.parameters))
-        return _End(result, explained, result.iterations >= most)
+        return _Candidate(result, explained, result.iterations >= most)
 
-    ends = [search_from(start, _LONG, 1)]
-    if not ends[0].explained:
-        costs = _costs(evaluator, candidates, run.loss)
+    best = search_from(start, _LONG, 1)
+    if not best.explained:
+        costs = _costs(evaluator, candidates, least_squares.loss)
         for number, k in enumerate(np.argsort(costs)[:MOST_SEARCHES], 2):
-            if _best(ends).explained or not np.isfinite(costs[k]):
+            if best.explained or not np.isfinite(costs[k]):
                 break
-            ends.append(search_from(candidates[k], _SHORT, number))
-    best = _best(ends)
+            best = _better(best, search_from(candidates[k], _SHORT, number))
     if best.result is not None and best.unfinished:
-        last = search_from(best.result.parameters, run.options.max_iterations, 1)
-        best = _best([best, last])
+        best = _better(best, search_from(best.result.parameters, options.max_iterations, 1))
     return [] if best.result is None else [best.result]
 
 
-def _best(ends: list[_End]) -> _End:
-    return min(ends, key=lambda end: end.cost)
+def _better(first: _Candidate, second: _Candidate) -> _Candidate:
+    return second if second.cost < first.cost else first

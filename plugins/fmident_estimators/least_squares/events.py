@@ -26,9 +26,9 @@ from fmident.arrays import F64
 from fmident.evaluation import EventMatching, JacobianError
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.least_squares.search import (
+    LeastSquaresProblem,
     LocalResult,
-    LocalSearch,
-    Run,
+    TrustRegionSearch,
     singular_directions,
 )
 
@@ -52,17 +52,17 @@ _LONGEST = 0.3
 """Longest step, relative to the size of a parameter."""
 
 _SLOW = 0.99
-"""Factor on the cost from which on a part takes no further iteration."""
+"""A part takes no further iteration once one multiplies the cost by more than this."""
 
 _REACHES = (-0.4, -0.2, -0.1, -0.05, -0.02, 0.02, 0.05, 0.1, 0.2, 0.4)
 """Distances at which farther points are tried, relative to the size of the parameters."""
 
 _PROMISING = 2
-"""Farther points, the best ones, from which a search begins."""
+"""Number of the best farther points from which a search begins."""
 
 _WORSE, _EXPLAINED = 4.0, 1e-3
-"""A part is not explained when its mean square is this many times that of the part before, and
-its residuals are more than this part of the measured signals."""
+"""A part is not explained when its mean square is more than the first times that of the part
+before, and its residuals are more than the second times the measured signals."""
 
 _BESIDE = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 """Distances on both sides of an estimate where a jump may hide a lower cost, relative to the size
@@ -80,18 +80,20 @@ _SMALLEST = 1e-6
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def past_events(run: Run, results: Sequence[LocalResult], breaks: bool) -> LocalResult:
+def past_events(
+    least_squares: LeastSquaresProblem, results: Sequence[LocalResult], breaks: bool
+) -> LocalResult:
     """Return the best of all searches, with another one if events move with the parameters.
 
     It costs and changes nothing for models without events, or if the search ended by a
     limit that the user has set, or if a later stage handles events itself. `breaks` says
     whether simulated outputs have events at the start.
     """
-    problem, evaluator = run.problem, run.evaluator
+    problem, evaluator = least_squares.problem, least_squares.evaluator
     best = min(results, key=lambda r: r.cost)
     matching = EventMatching(problem)
     unfinished = best.status == "limit" or problem.preliminary
-    if not matching.usable or (unfinished and _is_short(run.options)):
+    if not matching.usable or (unfinished and _is_short(least_squares.options)):
         return best
     if matching.exact(evaluator.residuals(best.parameters), evaluator.tolerance):
         return best
@@ -105,12 +107,12 @@ def past_events(run: Run, results: Sequence[LocalResult], breaks: bool) -> Local
     for blurred in (False, True):
         if matching.explained(evaluator.residuals(best.parameters)):
             break
-        search = EventSearch(run, matching)
+        search = EventSearch(least_squares, matching)
         point = problem.initial
         for point in search.run(problem.initial, blurred=blurred):
-            run.progress.report(point, evaluator.cost(point))
-        best = _better(best, _local(run, point))
-    best = _beside(run, best)
+            least_squares.progress.report(point, evaluator.cost(point))
+        best = _better(best, _local(least_squares, point))
+    best = _beside(least_squares, best)
     shown = "; ".join(places[:_SHOWN])
     if len(places) > _SHOWN:
         shown += f" and {len(places) - _SHOWN} more"
@@ -123,7 +125,7 @@ def past_events(run: Run, results: Sequence[LocalResult], breaks: bool) -> Local
         )
     else:
         text += "No lower cost was found on either side of the jumps near the estimate."
-    run.progress.monitor.note(text)
+    least_squares.progress.monitor.note(text)
     return best
 
 
@@ -142,19 +144,19 @@ def _better(first: LocalResult, second: LocalResult | None) -> LocalResult:
     return second
 
 
-def _local(run: Run, start: F64) -> LocalResult | None:
+def _local(least_squares: LeastSquaresProblem, start: F64) -> LocalResult | None:
     """Search on the cost itself; ``None`` if that is not possible."""
-    if not np.isfinite(run.evaluator.cost(start)):
+    if not np.isfinite(least_squares.evaluator.cost(start)):
         return None
     try:
-        return LocalSearch(run, start).run()
+        return TrustRegionSearch(least_squares, start).run()
     except JacobianError:
         return None
 
 
-def _beside(run: Run, best: LocalResult) -> LocalResult:
+def _beside(least_squares: LeastSquaresProblem, best: LocalResult) -> LocalResult:
     """Evaluate the cost on lines through the estimate, and continue where it is lower."""
-    problem, evaluator, space = run.problem, run.evaluator, run.evaluator.space
+    evaluator, space = least_squares.evaluator, least_squares.evaluator.space
     for _ in range(_ROUNDS):
         z = space.from_physical(best.parameters)
         size = np.where(space.log | (z == 0.0), 1.0, np.abs(z))
@@ -164,13 +166,12 @@ def _beside(run: Run, best: LocalResult) -> LocalResult:
         points = np.array(
             [z + side * reach * way * size for way in ways for reach in _BESIDE for side in (-1, 1)]
         )
-        physical = space.to_physical(np.clip(points, space.lower, space.upper))
-        physical = np.clip(physical, problem.lower, problem.upper)
-        costs = [run.loss.cost(row) for row in evaluator.residuals_many(physical)]
+        physical = space.bounded(np.clip(points, space.lower, space.upper))
+        costs = [least_squares.loss.cost(row) for row in evaluator.residuals_many(physical)]
         k = int(np.argmin(costs))
         if not costs[k] < (1.0 - _LOWER) * best.cost:
             return best
-        before, best = best, _better(best, _local(run, physical[k]))
+        before, best = best, _better(best, _local(least_squares, physical[k]))
         if best is before:
             return best
     return best
@@ -189,9 +190,10 @@ class _Part:
 class EventSearch:
     """Finds parameters from which the usual search can start."""
 
-    def __init__(self, run: Run, matching: EventMatching) -> None:
-        self._evaluator, self._matching, self._space = run.evaluator, matching, run.evaluator.space
-        self._loss = replace(run.loss, priors=0)  # of parts of the data
+    def __init__(self, least_squares: LeastSquaresProblem, matching: EventMatching) -> None:
+        self._evaluator, self._matching = least_squares.evaluator, matching
+        self._space = self._evaluator.space
+        self._loss = replace(least_squares.loss, priors=0)  # of parts of the data
 
     def run(self, start: F64, *, blurred: bool = False) -> Iterator[F64]:
         """Yield the estimate after each growing part of the record.
@@ -237,9 +239,8 @@ class EventSearch:
 
     def _residuals(self, points: F64, part: _Part) -> F64:
         """Return residuals of a part at points of the search space, (k, n) -> (k, rows)."""
-        physical = self._space.to_physical(np.clip(points, self._space.lower, self._space.upper))
-        problem = self._evaluator.problem
-        rows = self._evaluator.residuals_many(np.clip(physical, problem.lower, problem.upper))
+        physical = self._space.bounded(np.clip(points, self._space.lower, self._space.upper))
+        rows = self._evaluator.residuals_many(physical)
         compared = np.full((len(points), int(np.count_nonzero(part.rows))), np.nan)
         for k, row in enumerate(rows):
             if bool(np.isfinite(row).all()):

@@ -3,7 +3,7 @@
 Where an event passes a sample, or an output stops following a parameter, the slope of the cost
 jumps. A minimum can lie there: the slopes on both sides point to the kink, the step of Gauss and
 Newton does not become short, and no step lowers the cost. The jump of the gradient is normal to
-the kink, since the cost itself is continuous, and along it the cost is smooth: the search goes on
+the kink, since the cost itself is continuous, and along it the cost is smooth: the search continues
 within the kink (Mifflin and Sagastizabal, A VU-algorithm for convex minimization, Mathematical
 Programming 104, 2005).
 """
@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fmident.arrays import F64
+from fmident_estimators.least_squares.convergence import INSIGNIFICANT
 
 _ROUNDS = 10
 
@@ -23,9 +24,6 @@ _NARROW = 1e-6
 
 _JUMP = 1e-3
 """Jump of the slope at least, in that with which the step begins."""
-
-_INSIGNIFICANT = 1e-3
-"""Step in standard errors that no statement depends on (Bates and Watts)."""
 
 Linear = Callable[[F64], tuple[F64, F64]]
 
@@ -49,7 +47,7 @@ def minimum_at_kink(z: F64, linear: Linear, lower: F64, upper: F64) -> F64 | Non
             return None
         freedom = max(residuals.size - z.size, 1)
         deviation = float(np.linalg.norm(residuals)) / np.sqrt(freedom)
-        if float(np.linalg.norm(jacobian @ along)) <= _INSIGNIFICANT * deviation:
+        if float(np.linalg.norm(jacobian @ along)) <= INSIGNIFICANT * deviation:
             return z
         z = z + along
     return None

@@ -6,14 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from fmident.options import (
-    NOT_NEGATIVE,
-    POSITIVE,
-    OptionError,
-    Options,
-    Range,
-    Requires,
-)
+from fmident.options import NOT_NEGATIVE, POSITIVE, OptionError, Options, Range, Requires
 from fmident_estimators.losses import LossName
 
 
@@ -24,7 +17,7 @@ class LeastSquaresOptions(Options):
     Parameters
     ----------
     solver
-        ``"ceres"`` of older files is answered by SciPy, with a note.
+        ``"ceres"`` of older files gives SciPy's solver, with a note.
     method
         SciPy's algorithm; ``"auto"`` chooses by bounds and rank.
     loss

@@ -24,8 +24,14 @@ from fmident.estimation.contract import Ending, Monitor, Status
 from fmident.evaluation import Evaluator, EventMatching
 from fmident.problem.model import Problem
 from fmident.statistics.identifiability import DirectionErrors, analyse_rank
-from fmident_estimators.descent import SearchedRows
-from fmident_estimators.least_squares.arrival import NOISE, Errors, Rest, if_too_coarse, rest
+from fmident_estimators.descent import HeldNoise
+from fmident_estimators.least_squares.convergence import (
+    NOISE,
+    JacobianErrors,
+    RemainingStep,
+    if_too_coarse,
+    remaining_step,
+)
 from fmident_estimators.least_squares.kinks import minimum_at_kink
 from fmident_estimators.least_squares.options import LeastSquaresOptions
 from fmident_estimators.losses import Loss
@@ -56,7 +62,7 @@ _FINEST = 1e-10
 _BLUR = 3.0
 """Noise of the cost, in what independent noise of the residuals makes of it."""
 
-_ARRIVED = "the step that is left is below step_tolerance"
+_CONVERGED = "the remaining step is below step_tolerance"
 _KINK = "the minimum is at a kink of the cost: its slope jumps from falling to rising there"
 
 _MESSAGES = {
@@ -71,7 +77,7 @@ _MESSAGES = {
 _TRIALS_PER_ITERATION = 20
 
 _PATIENCE = 50
-"""Iterations after which another method goes on where the dogleg crawls along."""
+"""Iterations after which another method continues if the dogleg has not converged."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -129,8 +135,8 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Run:
-    """What the searches of one estimation share."""
+class LeastSquaresProblem:
+    """What all searches of one estimation minimise, by which options, and their progress."""
 
     problem: Problem
     evaluator: Evaluator
@@ -143,7 +149,7 @@ class Run:
         return Loss.of(self.problem, self.options.loss, self.options.loss_scale)
 
 
-class End(Exception):  # noqa: N818 - no error
+class SearchEnd(Exception):  # noqa: N818 - no error
     """Ends a solver at a point of the search space."""
 
     def __init__(self, z: F64, exact: bool = False) -> None:
@@ -151,19 +157,19 @@ class End(Exception):  # noqa: N818 - no error
         super().__init__()
 
 
-class Arrived(End):
+class Converged(SearchEnd):
     """No step remains from this point, by derivatives that may or may not be exact enough."""
 
 
-class NoDescent(Arrived):
+class NoDescent(Converged):
     """Steps from this point do not lower the cost, or by less than its uncertainty."""
 
 
-class Stalled(End):
+class Stalled(SearchEnd):
     """The method makes no more progress from this point; another one continues."""
 
 
-class IterationLimit(End):
+class IterationLimit(SearchEnd):
     """The limit of accepted steps is reached."""
 
 
@@ -180,7 +186,29 @@ def singular_directions(matrix: F64) -> tuple[F64, F64]:
     return np.append(values, np.zeros(matrix.shape[1] - values.size)), right
 
 
-class LocalSearch:
+def _scaled_directions(jacobian: F64) -> F64:
+    """Return directions as columns, shape (n, n): singular ones for columns of equal length."""
+    norms = np.linalg.norm(jacobian, axis=0)
+    safe = np.where(norms > 0.0, norms, 1.0)
+    _, right = singular_directions(jacobian / safe)
+    ways: F64 = right.T / safe[:, np.newaxis]
+    return ways
+
+
+def _refined(
+    jacobian: F64, errors: JacobianErrors, ways: F64, along: F64, errors_along: F64
+) -> tuple[F64, JacobianErrors]:
+    """Return a Jacobian and its errors with better derivatives `along` the directions `ways`."""
+    # Steps that suffice for intervals are not always better than those of the columns.
+    known = errors.along(ways)
+    better = errors_along < known
+    values = np.where(better, along, jacobian @ ways)
+    directions = DirectionErrors(ways, np.where(better, errors_along, known))
+    refined = np.asarray(np.linalg.solve(ways.T, values.T).T, dtype=np.float64)
+    return refined, JacobianErrors(directions.along(np.eye(len(ways))), directions)
+
+
+class TrustRegionSearch:
     """One search in the search space of the problem.
 
     `start` holds physical parameters, shape (n,); `number` counts the starts from 1.
@@ -188,9 +216,9 @@ class LocalSearch:
     plateau.
     """
 
-    def __init__(self, run: Run, start: F64, number: int = 1) -> None:
-        problem, evaluator = run.problem, run.evaluator
-        self.options = run.options
+    def __init__(self, least_squares: LeastSquaresProblem, start: F64, number: int = 1) -> None:
+        problem, evaluator = least_squares.problem, least_squares.evaluator
+        self.options = least_squares.options
         self.space = evaluator.space
         self.start = np.clip(start, problem.lower, problem.upper)
         self.z0 = self.space.from_physical(self.start)
@@ -202,15 +230,15 @@ class LocalSearch:
         self.cautious = False
         self._plateau = False
         self._accurate = False
-        self._rest: tuple[F64, Rest] | None = None
+        self._remaining: tuple[F64, RemainingStep] | None = None
         self._acted: npt.NDArray[np.bool_] | None = None
         self._names = [q.name for q in problem.free]
         self._lower, self._upper = problem.lower, problem.upper
         self._evaluator = evaluator
-        self._rows = SearchedRows(problem, evaluator)
+        self._noise = HeldNoise(problem, evaluator)
         self._balancing = False
         self._matching = EventMatching(problem)
-        self._progress, self._loss = run.progress, run.loss
+        self._progress, self._loss = least_squares.progress, least_squares.loss
 
     def physical(self, z: F64) -> F64:
         """Return the physical point within the bounds, without rounding at the start."""
@@ -224,17 +252,18 @@ class LocalSearch:
 
         Raises :class:`NoDescent` if a tiny step does not lower the cost.
         """
-        r = self._rows.residuals(self.physical(z))
+        p = self.physical(z)
+        r = self._noise.residuals(p, self._evaluator.residuals(p))
         if not bool(np.isfinite(r).all()):
             self._last_failed = self.iterations
         accepted = self._accepted
         if accepted is None or np.array_equal(z, accepted):
             return r
-        remaining, size = self._rest_at(accepted), self._size(accepted)
+        remaining, size = self._remaining_at(accepted), self._size(accepted)
         if remaining is not None:
             tiny = bool((np.abs(z - accepted) <= _TINY * self.options.step_tolerance * size).all())
             lost = remaining.promise <= self._blur(accepted)
-            if (tiny or lost) and not self.cost_of(r) < self.cost(accepted):
+            if (tiny or lost) and not self._loss.cost(r) < self.cost(accepted):
                 # What is known of the cost may be a guess, as long as nothing was compared.
                 known = tiny or self._accurate
                 raise NoDescent(
@@ -244,36 +273,49 @@ class LocalSearch:
 
     def cost(self, z: F64) -> float:
         """Return the cost, robust loss included."""
-        return self.cost_of(self._rows.residuals(self.physical(z)))
+        return self._loss.cost(self._residuals_at(self.physical(z)))
+
+    def _residuals_at(self, p: F64) -> F64:
+        return self._noise.residuals(p, self._evaluator.residuals(p))
+
+    def _jacobian_at(self, p: F64) -> F64:
+        """Return the derivatives by the parameters of the search space, shape (m, n)."""
+        rows = self._noise.derivatives(p, self._evaluator.jacobian(p))
+        jacobian: F64 = rows * self.space.derivative(p)
+        return jacobian
 
     def _reported_cost(self, z: F64) -> float:
         """Return the cost that searches are compared by, whatever noise is held here.
 
-        It is the evaluator's sum if there is one, since another sum of the same squares has
+        Without a robust loss it is the evaluator's sum: another sum of the same squares has
         other rounding.
         """
-        if not self._loss.robust:
-            return self._evaluator.cost(self.physical(z))
-        return self.cost_of(self._evaluator.residuals(self.physical(z)))
-
-    def cost_of(self, residuals: F64) -> float:
-        """Return the cost of residuals, robust loss included."""
-        return self._loss.cost(residuals)
+        p = self.physical(z)
+        if self._loss.robust:
+            return self._loss.cost(self._evaluator.residuals(p))
+        return self._evaluator.cost(p)
 
     def jacobian(self, z: F64) -> F64:
         """Return the derivative of the residuals in the search space, shape (m, n)."""
         p = self.physical(z)
-        scaled: F64 = self._rows.jacobian(p) * self.space.derivative(p)
+        slope = self.space.derivative(p)
+        scaled: F64 = self._noise.derivatives(p, self._evaluator.jacobian(p)) * slope
+        along = None
         if self._accurate:
-            scaled, errors = self._refined(p, scaled)
-        else:
-            errors = Errors(self._column_errors(p))
-        self._look_ahead(z, p, scaled, errors)
+            ways = _scaled_directions(scaled)
+            physical = ways * slope[:, np.newaxis]
+            along = self._evaluator.directional_derivatives(p, physical)
+        errors = JacobianErrors(self._column_errors(p))  # with what `along` has shown of them
+        if along is not None:
+            values = self._noise.derivatives(p, along.values, physical)
+            if bool(np.isfinite(values).all()):
+                scaled, errors = _refined(scaled, errors, ways, values, along.errors)
+        self._test_convergence(z, p, scaled, errors)
         return scaled
 
     def run(self) -> LocalResult:
         """Search from :attr:`z0`, again where SciPy makes no more progress."""
-        if self._rows.weighed:
+        if self._noise.weighs:
             self._balance()
         while True:
             try:
@@ -281,7 +323,7 @@ class LocalSearch:
             except Stalled as end:
                 self._start_at(end.z)
                 continue
-            except Arrived as end:
+            except Converged as end:
                 if not self._accurate and not end.exact:
                     self._accurate = True
                     self._start_at(end.z)
@@ -292,11 +334,11 @@ class LocalSearch:
             if self._plateau and auto and self._bounded and not self.cautious:
                 self.cautious = True
                 self._accurate, self._plateau = False, False
-                self._accepted, self._rest = None, None
+                self._accepted, self._remaining = None, None
                 self._start_at(self.space.from_physical(self._origin), self._origin)
-                if self._rows.weighed:
+                if self._noise.weighs:
                     self._balance()
-            elif self.iterations < self.options.max_iterations and self._rows.outdated(
+            elif self.iterations < self.options.max_iterations and self._noise.outdated(
                 result.parameters
             ):
                 # Better derivatives have led further than those with which noise was found.
@@ -313,17 +355,17 @@ class LocalSearch:
         """
         self._balancing = True
         try:
-            while self._rows.hold(self.start) and self.iterations < self.options.max_iterations:
-                self._rest = None  # of other residuals
+            while self._noise.hold(self.start) and self.iterations < self.options.max_iterations:
+                self._remaining = None  # of other residuals
                 try:
                     p = self._solve().parameters
                     self._start_at(self.space.from_physical(p), p)
-                except (Arrived, Stalled) as end:
+                except (Converged, Stalled) as end:
                     self._start_at(end.z)
                 self.accept(self.z0)
         finally:
             self._balancing = False
-        self._rest = None
+        self._remaining = None
 
     def _solve(self) -> LocalResult:
         """Run SciPy, which requests a Jacobian at each accepted point and only there.
@@ -381,7 +423,10 @@ class LocalSearch:
             return "trf"
         # SciPy asks for the same Jacobian next, so this costs nothing.
         p = self.physical(self.z0)
-        rank = analyse_rank(self._rows.jacobian(p), self._evaluator.column_errors(p)).rank
+        rank = analyse_rank(
+            self._noise.derivatives(p, self._evaluator.jacobian(p)),
+            self._evaluator.column_errors(p),
+        ).rank
         return "dogbox" if rank == p.size else "trf"
 
     def _settle(self, z: F64, lost: bool) -> LocalResult:
@@ -392,14 +437,14 @@ class LocalSearch:
         the search ended at `z` because no step lowers the cost, not because the remaining step
         is small.
         """
-        message = "no further step lowers the cost" if lost else _ARRIVED
+        message = "no further step lowers the cost" if lost else _CONVERGED
         exact = self._evaluator.jacobian_is_exact(self.physical(z))
-        if exact and self._step_left(z) is not None and not self._accurate:
+        if exact and self._significant_step(z) is not None and not self._accurate:
             self._accurate = True  # which also measures the noise
-            with contextlib.suppress(Arrived):
+            with contextlib.suppress(Converged):
                 self.jacobian(z)
         for _ in range(_LAST_EXACT_STEPS if exact else _LAST_STEPS * lost):
-            left = self._step_left(z)
+            left = self._significant_step(z)
             if left is None:
                 break
             new = np.clip(z + left.step, self.space.lower, self.space.upper)
@@ -408,27 +453,27 @@ class LocalSearch:
                 break
             try:
                 self.jacobian(new)
-            except Arrived as end:
-                message = _ARRIVED
+            except Converged as end:
+                message = _CONVERGED
                 if not (exact and np.array_equal(end.z, new)):
                     self.accept(end.z)
                     return self.finish(end.z, "converged", message)
-            following = self._rest_at(new)
+            following = self._remaining_at(new)
             if following is None or following.length >= left.length:
                 break
             self.accept(new)
             z = new
         return self.finish(z, "converged", message)
 
-    def _rest_at(self, z: F64) -> Rest | None:
-        """Return the remaining step from `z`; ``None`` if it was not looked for there last."""
-        if self._rest is None or not np.array_equal(self._rest[0], z):
+    def _remaining_at(self, z: F64) -> RemainingStep | None:
+        """Return the remaining step from `z`; ``None`` if it was last computed elsewhere."""
+        if self._remaining is None or not np.array_equal(self._remaining[0], z):
             return None
-        return self._rest[1]
+        return self._remaining[1]
 
-    def _step_left(self, z: F64) -> Rest | None:
+    def _significant_step(self, z: F64) -> RemainingStep | None:
         """Return the remaining step from `z` if it is known to exceed noise and rounding."""
-        remaining = self._rest_at(z)
+        remaining = self._remaining_at(z)
         if remaining is None:
             return None
         nothing = np.maximum(_FINEST * self._size(z), NOISE * remaining.noise)
@@ -443,7 +488,7 @@ class LocalSearch:
     def accept(self, z: F64) -> None:
         """Report an accepted point; the start was reported before if there are several."""
         if self._accepted is not None and np.array_equal(z, self._accepted):
-            return  # the start of a search that goes on
+            return  # the start of a search that continues
         began = self._accepted is None
         self.iterations += not began
         self._accepted = z.copy()
@@ -461,7 +506,7 @@ class LocalSearch:
         if self._balancing:
             return LocalResult(self._origin, p, self.cost(z), status, message, self.iterations)
         if status == "converged":
-            ended_by, message = self._confirmed(z, p, message)
+            ended_by, message = self._verified(z, p, message)
             if ended_by == "stuck" and (kink := self._kink(z)) is not None:
                 z, ended_by, message = kink, None, _KINK
                 self.accept(z)
@@ -475,8 +520,7 @@ class LocalSearch:
 
         def linear(point: F64) -> tuple[F64, F64]:
             q = self.physical(point)
-            jacobian = self._rows.jacobian(q) * self.space.derivative(q)
-            return self._weighted(self._rows.residuals(q), jacobian)
+            return self._weighted(self._residuals_at(q), self._jacobian_at(q))
 
         if not self._evaluator.jacobian_is_exact(self.physical(z)):
             return None
@@ -488,24 +532,28 @@ class LocalSearch:
         weighted, slope = self._loss.residuals(residuals)
         return weighted, jacobian * slope[:, np.newaxis]
 
-    def _look_ahead(self, z: F64, p: F64, jacobian: F64, errors: Errors) -> None:
-        """Compute the step left from an accepted point; raises :class:`Arrived` without one."""
-        remaining = rest(
-            *self._weighted(self._rows.residuals(p), jacobian),
+    def _test_convergence(self, z: F64, p: F64, jacobian: F64, errors: JacobianErrors) -> None:
+        """Compute the remaining step; raises :class:`Converged` if it is negligible."""
+        remaining = remaining_step(
+            *self._weighted(self._residuals_at(p), jacobian),
             errors,
-            self._noise(p),
+            self._simulation_noise(p),
             (self.space.lower - z, self.space.upper - z),
         )
         acts = np.linalg.norm(jacobian, axis=0) > errors.columns
         if self._acted is None:
             self._acted = acts
-        before = None if self._rest is None or np.array_equal(self._rest[0], z) else self._rest[1]
-        self._rest = (z.copy(), remaining)
+        before = (
+            None
+            if self._remaining is None or np.array_equal(self._remaining[0], z)
+            else self._remaining[1]
+        )
+        self._remaining = (z.copy(), remaining)
         size, tolerance = self._size(z), self.options.step_tolerance
-        if remaining.arrived(size, tolerance, before):
-            raise Arrived(self._onto_bounds(z, remaining), remaining.exact(size, tolerance))
+        if remaining.negligible(size, tolerance, before):
+            raise Converged(self._onto_bounds(z, remaining), remaining.exact(size, tolerance))
 
-    def _onto_bounds(self, z: F64, remaining: Rest) -> F64:
+    def _onto_bounds(self, z: F64, remaining: RemainingStep) -> F64:
         """Return `z` with parameters whose step goes to a bound set to it, if that is no worse."""
         ends = np.clip(z + remaining.step, self.space.lower, self.space.upper)
         on_bounds = np.where(remaining.at_bound, ends, z)
@@ -513,15 +561,15 @@ class LocalSearch:
             return z
         return on_bounds
 
-    def _confirmed(self, z: F64, p: F64, message: str) -> tuple[Ending | None, str]:
+    def _verified(self, z: F64, p: F64, message: str) -> tuple[Ending | None, str]:
         """Return what ended a search that a solver calls converged, ``None`` if it converged."""
         self._plateau = False
         if self._matching.exact(self._evaluator.residuals(p), None):
             return None, message
-        if self._rest_at(z) is None:
-            with contextlib.suppress(Arrived):
+        if self._remaining_at(z) is None:
+            with contextlib.suppress(Converged):
                 self.jacobian(z)
-        remaining = self._rest_at(z)
+        remaining = self._remaining_at(z)
         assert remaining is not None
         size, tolerance = self._size(z), self.options.step_tolerance
         silent = self._without_influence(p)
@@ -529,13 +577,13 @@ class LocalSearch:
         self._plateau = bool(lost)
         if lost:
             return "plateau", (
-                f"the search ended on a plateau: the influence of {lost} cannot be told from zero"
-                " there any more"
+                f"the search ended on a plateau, where the influence of {lost} is no longer"
+                " distinguishable from zero"
             )
         if bool(silent.all()):
             return "plateau", (
-                f"there is no direction to go: the influence of {self._named(silent)} cannot be"
-                " told from zero"
+                "there is no direction to search in: the influence of"
+                f" {self._named(silent)} is not distinguishable from zero"
             )
         if remaining.insignificant(size, tolerance):
             return None, message
@@ -545,37 +593,19 @@ class LocalSearch:
                 "the search cannot go on: every further step leads to where the simulation "
                 f"fails ({self._evaluator.last_failure})"
             )
-        left = f"a step of {remaining.length:.2g} standard errors is left to go"
+        left = f"a step of {remaining.length:.2g} standard errors remains"
         if remaining.hidden_by_noise():
             return None, f"the noise of the simulation hides further descent ({left})"
         return "stuck", f"{message}, but {left}{if_too_coarse(self._evaluator.tolerance)}"
 
     def _without_influence(self, p: F64) -> npt.NDArray[np.bool_]:
         """Return which parameters have no detectable influence, shape (n,)."""
-        jacobian = self._rows.jacobian(p) * self.space.derivative(p)
-        silent: npt.NDArray[np.bool_] = np.linalg.norm(jacobian, axis=0) <= self._column_errors(p)
+        lengths = np.linalg.norm(self._jacobian_at(p), axis=0)
+        silent: npt.NDArray[np.bool_] = lengths <= self._column_errors(p)
         return silent
 
     def _named(self, chosen: npt.NDArray[np.bool_]) -> str:
         return ", ".join(n for n, one in zip(self._names, chosen, strict=True) if one)
-
-    def _refined(self, p: F64, jacobian: F64) -> tuple[F64, Errors]:
-        """Return a Jacobian by central differences along singular directions, and its errors."""
-        norms = np.linalg.norm(jacobian, axis=0)
-        safe = np.where(norms > 0.0, norms, 1.0)
-        _, right = singular_directions(jacobian / safe)
-        ways = right.T / safe[:, np.newaxis]
-        slope = self.space.derivative(p)
-        derivatives = self._rows.directional_derivatives(p, ways * slope[:, np.newaxis])
-        if not bool(np.isfinite(derivatives.values).all()):
-            return jacobian, Errors(self._column_errors(p))
-        # Steps that suffice for intervals are not always better than those of the columns.
-        known = Errors(self._column_errors(p)).along(ways)
-        better = derivatives.errors < known
-        values = np.where(better, derivatives.values, jacobian @ ways)
-        directions = DirectionErrors(ways, np.where(better, derivatives.errors, known))
-        refined = np.asarray(np.linalg.solve(ways.T, values.T).T, dtype=np.float64)
-        return refined, Errors(directions.along(np.eye(norms.size)), directions)
 
     def _column_errors(self, p: F64) -> F64:
         """Return the expected errors of the Jacobian's columns in the search space, shape (n,)."""
@@ -585,7 +615,7 @@ class LocalSearch:
         lengths: F64 = errors * np.abs(self.space.derivative(p))
         return lengths
 
-    def _noise(self, p: F64) -> float:
+    def _simulation_noise(self, p: F64) -> float:
         steps = self._evaluator.step_sizes
         if steps is not None:
             return steps.noise_or_rounding

@@ -8,7 +8,7 @@ before and a random one is too far away, small steps lead there (eq. 5 of the pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -51,16 +51,13 @@ _MOVED = 1e-8
 _TESTS = 3
 """Points at which linearity is tested; for the expected effort only."""
 
-
 Dependent = Literal["initial", "zero", "minimum-norm"]
-
 
 _ITERATIONS = 50
 _SETTLED = 1e-8
 
 _PULL = 1e-6
-"""Weight of the wish to stay at the chosen dependent parameters, relative to the data."""
-
+"""Weight that keeps the chosen dependent parameters, relative to the data."""
 
 _STEPS = 100
 """Steps from one random state to the next, where it cannot be reached at once."""
@@ -161,28 +158,20 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
         monitor.iteration(problem.initial, evaluator.cost(problem.initial))
         model, missed = regressor(evaluator, box, options)
         base = _base_parameters(evaluator, box, model, used, order, options)
-        independent = list(base.independent)
-        # r(p) = y - Phi p: fixed parameters and the experiment's own values are in y already.
-        phi = -model.matrix
-        y = model.base + phi @ box.center
-        rest = [j for j in range(len(base.names)) if j not in base.dependent]
-        inert = [j for j in rest if j not in independent]
-        y = y - phi[:, inert] @ box.center[inert]
-        weights = used.astype(np.float64)
-        iterations = 0
+        columns, y = _equations(model, box, base)
         if options.weighting == "residual":
             groups = output_groups(problem, layout)
-            regression, weights, iterations = reweighted(phi[:, independent], y, used, groups)
+            regression, weights, iterations = reweighted(columns, y, used, groups)
         else:
-            regression = least_squares(phi[:, independent], y, weights)
+            weights, iterations = used.astype(np.float64), 0
+            regression = least_squares(columns, y, weights)
         p, bounded = _parameters(problem, base, regression, options)
         # The model is linear: its Jacobian is the same everywhere, and known.
         evaluator.remember_jacobian(p, model.matrix, missed * np.linalg.norm(model.matrix, axis=0))
-        residuals = evaluator.residuals(p)
+        errors = relative_errors(problem, layout, evaluator.residuals(p))
         monitor.iteration(p, evaluator.cost(p))
-        errors = relative_errors(problem, layout, residuals)
-        _tell(monitor, base, regression, bounded, options)
         held_out = {name: errors.pop(name) for name in dict.fromkeys(options.validation)}
+        _note(monitor, base, regression, bounded, held_out, options)
         details: dict[str, object] = {
             "dependent_parameters": {base.names[j]: float(p[j]) for j in base.dependent},
             "condition_number": regression.condition,
@@ -191,19 +180,9 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
         }
         if held_out:
             details["validation_relative_error"] = held_out
-            parts = [
-                f"{error:.2%} for '{output}' of '{experiment}'"
-                for experiment, outputs in held_out.items()
-                for output, error in outputs.items()
-            ]
-            monitor.note(
-                "Held out of the regression and predicted with a relative error of "
-                f"{', '.join(parts)}."
-            )
-        count = int(np.count_nonzero(used))
         message = (
-            f"{count} equations for {len(independent)} base parameters, condition number"
-            f" {regression.condition:.3g}"
+            f"{np.count_nonzero(used)} equations for {len(base.independent)} base parameters,"
+            f" condition number {regression.condition:.3g}"
         )
         if iterations:
             message += f", weights settled after {iterations} iterations"
@@ -266,6 +245,15 @@ def _model(evaluator: Evaluator, box: Box) -> AffineModel:
         if evaluator.jacobian_is_exact(box.center):
             return affine_from_derivatives(base, jacobian, box)
     return affine_model(evaluator.probe, box)
+
+
+def _equations(model: AffineModel, box: Box, base: BaseParameters) -> tuple[F64, F64]:
+    """Return the columns of the base parameters, shape (m, b), and y, shape (m,)."""
+    # r(p) = y - Phi p: fixed parameters and the experiment's own values are in y already.
+    phi = -model.matrix
+    inert = list(base.inert)
+    y = model.base + phi @ box.center - phi[:, inert] @ box.center[inert]
+    return phi[:, list(base.independent)], y
 
 
 def _base_parameters(
@@ -338,11 +326,12 @@ def _unmoved(base: BaseParameters, regression: Regression, p: F64) -> bool:
     return bool((differences <= _MOVED * (np.abs(base.mapping) @ np.abs(p))).all())
 
 
-def _tell(
+def _note(
     monitor: Monitor,
     base: BaseParameters,
     regression: Regression,
     bounded: Sequence[str],
+    held_out: Mapping[str, Mapping[str, float]],
     options: LinearRegressionOptions,
 ) -> None:
     if base.dependent and not bounded:
@@ -368,6 +357,15 @@ def _tell(
         monitor.note(
             f"The condition number of the regressor is {regression.condition:.2g}: the motion"
             " hardly tells some of the parameters apart; choose one that excites them."
+        )
+    if held_out:
+        parts = [
+            f"{error:.2%} for '{output}' of '{experiment}'"
+            for experiment, outputs in held_out.items()
+            for output, error in outputs.items()
+        ]
+        monitor.note(
+            f"Held out of the regression and predicted with a relative error of {', '.join(parts)}."
         )
 
 

@@ -36,7 +36,6 @@ _FREEDOM = 5.0
 _TRIES = 200
 """Points that are tried for the start of each walker."""
 
-
 _SCALES = (0.2, 0.5, 1.0, 1.5, 2.0, 2.0)
 """Standard deviations of the points around the least cost, round by round."""
 
@@ -98,28 +97,22 @@ class Target:
     """
 
     def __init__(self, problem: Problem, evaluator: Evaluator, samples: int) -> None:
-        self._problem, self._samples = problem, samples
-        self._space = evaluator.space
+        self._samples, self.space = samples, evaluator.space
         self._priors = Priors.of(problem)
-        self.lower, self.upper = self._space.lower, self._space.upper
-        self._log = self._space.log
+        self.lower, self.upper = self.space.lower, self.space.upper
+        self._log = self.space.log
         kinds = [None if q.prior is None else q.prior.distribution for q in problem.free]
         known = np.array([k is not None for k in kinds], dtype=np.float64)
         lognormal = np.array([k == "lognormal" for k in kinds], dtype=np.float64)
         # Of a density of the parameter: its change to the search space, and that of the logarithm.
         self._powers = known * self._log - lognormal
 
-    def physical(self, z: F64) -> F64:
-        """Return physical points within the bounds, shape (k, n)."""
-        inside: F64 = np.clip(self._space.to_physical(z), self._problem.lower, self._problem.upper)
-        return inside
-
     def densities(self, evaluator: Evaluator, z: F64) -> F64:
         """Return the logarithms at points, (k, n) -> (k,), simulated only within the bounds."""
         logarithms = np.full(len(z), -np.inf)
         inside = np.flatnonzero(((z >= self.lower) & (z <= self.upper)).all(axis=1))
         if inside.size:
-            points = self.physical(z[inside])
+            points = self.space.bounded(z[inside])
             costs = evaluator.costs(points)
             logarithms[inside] = [self._density(p, c) for p, c in zip(points, costs, strict=True)]
         return logarithms
@@ -217,7 +210,7 @@ class _Ensemble:
 
     def run(self, evaluator: Evaluator, draws: int) -> None:
         self._evaluator = evaluator
-        # Without a state it goes on from where it is.
+        # Without a state it continues from its current one.
         state = None if self.draws else self._start()
         self._sampler.run_mcmc(state, draws, skip_initial_state_check=True)
 
@@ -298,7 +291,7 @@ class Valley:
         self, target: Target, evaluator: Evaluator, noise: float, generator: np.random.Generator
     ) -> None:
         """Fit the bends of the valley to residuals around the minimum of the cost."""
-        base = evaluator.residuals(target.physical(self.center[np.newaxis])[0])
+        base = evaluator.residuals(target.space.bounded(self.center[np.newaxis])[0])
         size = max(2 * max(len(t) for t in self._terms), _LEAST_POINTS)
         places, floors, trusts = [], [], []
         for scale in _SCALES:
@@ -308,7 +301,7 @@ class Valley:
             inside = ((z >= target.lower) & (z <= target.upper)).all(axis=1)
             if not inside.any():
                 break
-            rows = evaluator.residuals_many(target.physical(z[inside])) - base
+            rows = evaluator.residuals_many(target.space.bounded(z[inside])) - base
             works = np.isfinite(rows).all(axis=1)
             steps = rows[works] / noise @ self._project
             places.append(u[inside][works])

@@ -19,10 +19,10 @@ from fmident_estimators.packages import imported
 from fmident_estimators.posterior.ensembles import Ensembles, PosteriorOptions, Target, Valley
 
 _ROUND = 50
-"""Draws of each walker between two looks at convergence, at the least."""
+"""Fewest draws of each walker between two tests of convergence."""
 
 _KEPT = 20_000
-"""Draws that are returned at most: more would make files large and quantiles no better."""
+"""Most draws that are returned: more would make files large and quantiles no better."""
 
 _FEWEST = 20
 """Draws of each walker that are worth keeping after an interruption."""
@@ -220,7 +220,7 @@ class _Run:
         tail = each("ess", method="tail", prob=(0.025, 0.975))
         step = -(-points.shape[0] * points.shape[1] // _KEPT)
         shape = points[:, ::step].shape
-        physical = target.physical(points[:, ::step].reshape(-1, count)).reshape(shape)
+        physical = target.space.bounded(points[:, ::step].reshape(-1, count)).reshape(shape)
         return Draws(
             physical,
             densities[:, ::step],

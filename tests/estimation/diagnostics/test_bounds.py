@@ -14,7 +14,7 @@ from fmident.estimation.result import EstimationResult
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
 from fmident.report.verdict import verdict
-from fmident_estimators.least_squares.arrival import if_too_coarse
+from fmident_estimators.least_squares.convergence import if_too_coarse
 from fmident_estimators.least_squares.estimator import LeastSquares
 
 TIMES = np.linspace(0.0, 10.0, 201)

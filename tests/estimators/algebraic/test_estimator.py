@@ -141,7 +141,7 @@ def test_the_estimate_stays_inside_the_bounds() -> None:
         ({"map": {"k": "m*a0", "d": "q*a1"}}, "'q', which is neither"),
         ({"map": {"k": "m*a0", "d": "m*a1", "c": "a0"}}, "'c', which is not a free parameter"),
         ({"map": {"k": "m*a0", "d": "__import__('os')"}}, "there is no function '__import__'"),
-        ({"map": {"k": "m*a0", "d": "m*"}}, "something is missing at its end"),
+        ({"map": {"k": "m*a0", "d": "m*"}}, "an operand is missing at its end"),
         ({"map": {"k": "m*a0", "d": "2 kg*a1"}}, "gives a number a unit"),
         ({"known": {"b0": "1/k"}}, "known.b0 uses 'k'"),
         ({"known": {"b0": "1/(m-m)"}}, "has no value"),

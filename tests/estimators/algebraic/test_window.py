@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident_estimators.algebraic import kernels
 from fmident_estimators.algebraic.estimator import AlgebraicStream, AlgebraicWindow, WindowDesign
 from fmident_estimators.algebraic.kernels import Quadrature
+from fmident_estimators.compiled import FILLING, MISSING, OK, SINGULAR
 from fmident_estimators.linear_equation import LinearEquation
 
 from .responses import response
@@ -28,7 +28,7 @@ def test_exact_whatever_the_initial_conditions(start: tuple[float, float]) -> No
     thetas, _, flags = AlgebraicWindow(
         equation, WindowDesign(300, STEP, quadrature="product-6")
     ).batch(y, u)
-    good = flags == kernels.OK
+    good = flags == OK
     assert np.count_nonzero(good) == TIMES.size - 300
     truth = np.array([MSD["a0"], MSD["a1"]])
     assert np.max(np.abs(thetas[good] / truth - 1.0)) < 1e-6
@@ -46,7 +46,7 @@ def test_the_error_from_rest_is_that_of_the_rule(
     equation = LinearEquation(2, ("a0", "a1"), {"b0": 1.0})
     design = WindowDesign(intervals, STEP, quadrature=quadrature)
     thetas, _, flags = AlgebraicWindow(equation, design).batch(*msd((0.0, 0.0), omega))
-    error = np.max(np.abs(thetas[flags == kernels.OK, 1] / MSD["a1"] - 1.0))
+    error = np.max(np.abs(thetas[flags == OK, 1] / MSD["a1"] - 1.0))
     assert error < limit
 
 
@@ -69,7 +69,7 @@ def test_any_order_and_any_unknowns(order, unknown, known) -> None:
     y, u = response(a, b, TIMES, 8.0, [0.4, -1.0, 3.0][:order])
     equation = LinearEquation(order, tuple(unknown), known)
     thetas, _, flags = AlgebraicWindow(equation, WindowDesign(600, STEP)).batch(y, u)
-    good = flags == kernels.OK
+    good = flags == OK
     assert good.sum() == TIMES.size - 600
     # From the first full window on, while the free motion is still there.
     error = np.abs(thetas[good][:400] / np.array(list(unknown.values())) - 1.0)
@@ -110,7 +110,7 @@ def test_streaming_is_the_batch_to_rounding(rows: int) -> None:
     for k in range(y.size):
         flag = stream.update(y[k], u[k])
         assert flag == flags[k]
-        if flag == kernels.OK:
+        if flag == OK:
             np.testing.assert_allclose(stream.coefficients, thetas[k], rtol=1e-9)
             np.testing.assert_allclose(stream.covariance, covariances[k], rtol=1e-7)
 
@@ -120,7 +120,7 @@ def test_rest_is_singular_and_the_estimate_before_is_kept() -> None:
     window = AlgebraicWindow(equation, WindowDesign(40, STEP))
     stream = AlgebraicStream(window)
     flags = [stream.update(0.0, 0.0) for _ in range(60)]
-    assert flags == [kernels.FILLING] * 40 + [kernels.SINGULAR] * 20
+    assert flags == [FILLING] * 40 + [SINGULAR] * 20
     assert np.isnan(stream.coefficients).all()
     y, u = msd((0.2, 1.0))
     for k in range(100):
@@ -129,7 +129,7 @@ def test_rest_is_singular_and_the_estimate_before_is_kept() -> None:
     assert np.isfinite(kept).all()
     for _ in range(41):
         last = stream.update(0.0, 0.0)
-    assert last == kernels.SINGULAR
+    assert last == SINGULAR
 
 
 @pytest.mark.parametrize("value", [1.0, -3e5])
@@ -137,10 +137,10 @@ def test_a_constant_deflection_does_not_determine_the_damping(value: float) -> N
     equation = LinearEquation(2, ("a0", "a1"), {"b0": 1.0})
     y, u = np.full(200, value), np.full(200, value * MSD["a0"])
     _, _, flags = AlgebraicWindow(equation, WindowDesign(40, STEP)).batch(y, u)
-    assert (flags[40:] == kernels.SINGULAR).all()
+    assert (flags[40:] == SINGULAR).all()
     only = LinearEquation(2, ("a0",), {"b0": 1.0, "a1": MSD["a1"]})
     thetas, _, flags = AlgebraicWindow(only, WindowDesign(40, STEP)).batch(y, u)
-    assert (flags[40:] == kernels.OK).all()
+    assert (flags[40:] == OK).all()
     np.testing.assert_allclose(thetas[40:, 0], MSD["a0"], rtol=1e-9)
 
 
@@ -149,9 +149,9 @@ def test_a_missing_sample_spoils_its_windows_only() -> None:
     y[500] = np.nan
     equation = LinearEquation(2, ("a0", "a1"), {"b0": 1.0})
     _, _, flags = AlgebraicWindow(equation, WindowDesign(200, STEP)).batch(y, u)
-    assert (flags[500:701] == kernels.MISSING).all()
-    assert (flags[200:500] == kernels.OK).all()
-    assert (flags[701:] == kernels.OK).all()
+    assert (flags[500:701] == MISSING).all()
+    assert (flags[200:500] == OK).all()
+    assert (flags[701:] == OK).all()
 
 
 @pytest.mark.parametrize("rows", [2, 4])

@@ -205,7 +205,7 @@ def test_a_parameter_that_sets_a_state_is_refused() -> None:
 
 
 def test_a_state_that_is_not_named_is_refused() -> None:
-    with refused(Code.INVALID_PROBLEM, ProblemError, match=r"at 1 s does not go on .* 'x' is 0\.9"):
+    with refused(Code.INVALID_PROBLEM, ProblemError, match=r"1 s does not continue .* 'x' is 0\.9"):
         track(decay_problem(0), decay)
 
 

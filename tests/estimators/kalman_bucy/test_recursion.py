@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.signal import cont2discrete, lfilter, lsim
 
-from fmident_estimators.compiled import compiled
+from fmident_estimators.compiled import FILLING, MISSING, OK, compiled
 from fmident_estimators.kalman_bucy import kernels
 from fmident_estimators.kalman_bucy.recursion import (
     Differentiator,
@@ -63,8 +63,8 @@ def test_without_noise_the_truth_is_found() -> None:
     x, u = oscillation()
     found = KalmanBucy(MSD, differentiator(3, 20.0, STEP), settle=300)
     thetas, *_, flags = found.batch(x, u)
-    assert (flags[:319] == kernels.FILLING).all()
-    assert (flags[319:] == kernels.OK).all()
+    assert (flags[:319] == FILLING).all()
+    assert (flags[319:] == OK).all()
     np.testing.assert_allclose(thetas[-1], [2.0, 133.0], rtol=1e-4)
 
 
@@ -224,7 +224,7 @@ def test_without_sigma_the_bias_is_unknown_and_the_whole_record_gives_that_of_th
         found = KalmanBucy(MSD, differentiator(3, 50.0, STEP), settle=50, sigma=sigma)
         _, _, biases, flags = found.batch(x, u)
         np.testing.assert_allclose(biases[-1], found.bias(), rtol=1e-9)
-        assert np.isfinite(biases[flags == kernels.OK]).all() == (sigma is not None)
+        assert np.isfinite(biases[flags == OK]).all() == (sigma is not None)
 
 
 def test_forgetting_follows_a_change() -> None:
@@ -249,7 +249,7 @@ def test_streaming_is_the_batch_to_rounding() -> None:
     thetas, covariances, _, flags = batch.batch(x, u)
     for k in range(x.size):
         assert stream.update(x[k], u[k]) == flags[k]
-        if flags[k] == kernels.OK:
+        if flags[k] == OK:
             np.testing.assert_allclose(stream.coefficients, thetas[k], rtol=1e-9)
             np.testing.assert_allclose(stream.covariance, covariances[k], rtol=1e-7)
 
@@ -259,8 +259,8 @@ def test_rest_is_singular_until_something_moves() -> None:
     found = KalmanBucy(MSD, differentiator(3, 20.0, STEP), settle=0)
     assert [found.update(0.0, 0.0) for _ in range(100)] == [1] * 19 + [2] * 81
     flags = [found.update(a, b) for a, b in zip(x[1:], u[1:], strict=True)]
-    assert flags[-1] == kernels.OK
-    assert found.update(np.nan, 0.0) == kernels.MISSING
+    assert flags[-1] == OK
+    assert found.update(np.nan, 0.0) == MISSING
 
 
 def test_refusals() -> None:

@@ -185,7 +185,10 @@ def test_simulation_based_calibration() -> None:
     known = (Prior("normal", 2.0, 0.3), Prior("lognormal", 1.5, 0.5))
     rng, ranks, bins = np.random.default_rng(5), [], 4
     for number in range(40):
-        truth = [prior.at(float(rng.normal())) for prior in known]
+        truth = [
+            known[0].mean + known[0].sd * float(rng.normal()),
+            known[1].center * np.exp(known[1].log_sd * float(rng.normal())),
+        ]
         y = decay(TIMES, {}, *truth)["y"] + SIGMA * rng.normal(size=TIMES.size)
         parameters = [
             Parameter("a", 2.0, variable="a", prior=known[0]),

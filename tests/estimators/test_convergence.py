@@ -1,11 +1,11 @@
-"""The step that is left to go, inside the bounds."""
+"""The step that remains, inside the bounds."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from fmident_estimators.least_squares.arrival import Errors, rest
+from fmident_estimators.least_squares.convergence import JacobianErrors, remaining_step
 
 
 def test_bounds_that_cut_the_step_off_do_not_hide_the_descent() -> None:
@@ -19,7 +19,7 @@ def test_bounds_that_cut_the_step_off_do_not_hide_the_descent() -> None:
     grid = np.stack(np.meshgrid(np.linspace(-1, 1, 401), np.linspace(-2, 2, 801)), axis=-1)
     costs = 0.5 * np.sum((residuals + grid @ jacobian.T) ** 2, axis=-1)
 
-    left = rest(residuals, jacobian, Errors(np.zeros(2)), 0.0, (low, high))
+    left = remaining_step(residuals, jacobian, JacobianErrors(np.zeros(2)), 0.0, (low, high))
 
     assert np.all((low <= left.step) & (left.step <= high))
     assert left.promise == pytest.approx(1.0 - costs.min(), rel=1e-2)
@@ -31,7 +31,7 @@ def test_without_bounds_in_the_way_the_step_is_that_of_gauss_and_newton() -> Non
     residuals = np.array([-1.0, 1.0, 0.2])
     room = (np.full(2, -np.inf), np.full(2, np.inf))
 
-    left = rest(residuals, jacobian, Errors(np.zeros(2)), 0.0, room)
+    left = remaining_step(residuals, jacobian, JacobianErrors(np.zeros(2)), 0.0, room)
 
     assert left.step == pytest.approx(np.linalg.lstsq(jacobian, -residuals)[0])
     assert not left.at_bound.any()
@@ -43,7 +43,7 @@ def test_random_boxes_are_solved() -> None:
         jacobian, residuals = rng.normal(size=(9, 4)), rng.normal(size=9)
         jacobian[:, 3] = jacobian[:, 2] + 0.01 * jacobian[:, 3]
         low, high = -rng.uniform(0.01, 1.0, 4), rng.uniform(0.01, 1.0, 4)
-        left = rest(residuals, jacobian, Errors(np.zeros(4)), 0.0, (low, high))
+        left = remaining_step(residuals, jacobian, JacobianErrors(np.zeros(4)), 0.0, (low, high))
         gradient = jacobian.T @ (residuals + jacobian @ left.step)
         down, up = left.step <= low, left.step >= high
         assert np.all(gradient[~down & ~up] == pytest.approx(0.0, abs=1e-8))

@@ -26,10 +26,10 @@ _EPS = float(np.finfo(np.float64).eps)
 Flags = npt.NDArray[np.bool_]
 
 NOISE = 3.0
-"""Steps of so many standard deviations of what noise makes of them may be nothing but noise."""
+"""A step of at most this many standard deviations of its own noise may be noise alone."""
 
-_INSIGNIFICANT = 1e-3
-"""Step in standard errors that no statement depends on (Bates and Watts)."""
+INSIGNIFICANT = 1e-3
+"""Step in standard errors that changes no conclusion (Bates and Watts)."""
 
 _NEGLIGIBLE = 10.0
 """Factor on the tolerance: the step, in standard errors, that inexact derivatives may cause."""
@@ -48,7 +48,7 @@ _SLOWEST = 0.98
 
 
 _FINE = 1e-6
-"""Tolerance of simulations that does for a search."""
+"""Tolerance of simulations that is fine enough for a search."""
 
 
 def if_too_coarse(tolerance: float | None) -> str:
@@ -62,7 +62,7 @@ def if_too_coarse(tolerance: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class Rest:
+class RemainingStep:
     """The remaining Gauss-Newton step from a point, in the search space.
 
     The step is within the bounds and leaves out directions hidden by errors of the
@@ -87,8 +87,8 @@ class Rest:
             ratio = np.abs(self.step) / self.errors
         return float(np.max(ratio[np.isfinite(ratio)], initial=0.0))
 
-    def arrived(self, size: F64, tolerance: float, before: Rest | None = None) -> bool:
-        """Return whether the remaining step is negligible.
+    def negligible(self, size: F64, tolerance: float, before: RemainingStep | None = None) -> bool:
+        """Return whether nothing remains to be done.
 
         `tolerance` of a step is relative to the `size` of the parameters, shape (n,), and to
         the standard errors. `before` is the result at the previous point: slowly shrinking
@@ -103,7 +103,7 @@ class Rest:
         )
 
     def exact(self, size: F64, tolerance: float) -> bool:
-        """Return whether the derivatives are accurate enough for that statement."""
+        """Return whether the derivatives are accurate enough to call the step negligible."""
         allowed = np.maximum.reduce(
             [_NEGLIGIBLE * tolerance * self.errors, tolerance * size, self.noise]
         )
@@ -112,17 +112,17 @@ class Rest:
     def insignificant(self, size: F64, tolerance: float) -> bool:
         """Return whether the remaining step is too small to change any conclusion."""
         allowed = np.maximum.reduce(
-            [_COARSE * tolerance * size, _INSIGNIFICANT * self.errors, NOISE * self.noise]
+            [_COARSE * tolerance * size, INSIGNIFICANT * self.errors, NOISE * self.noise]
         )
         return bool((np.abs(self.step) <= allowed).all())
 
     def hidden_by_noise(self) -> bool:
-        """Return whether noise may hide the rest, which is small compared with the intervals."""
+        """Return whether the step may be noise, and is small compared with the intervals."""
         return bool((np.abs(self.step) <= np.maximum(_HIDDEN * self.errors, self.noise)).all())
 
 
 @dataclass(frozen=True)
-class Errors:
+class JacobianErrors:
     """Error bounds of a Jacobian.
 
     `columns` are the expected lengths of the errors of its columns, shape (n,);
@@ -148,13 +148,13 @@ class Errors:
         return np.full(vectors.shape[1], float(np.linalg.norm(scale * self.columns)))
 
 
-def rest(
+def remaining_step(
     residuals: F64,
     jacobian: F64,
-    errors: Errors,
+    errors: JacobianErrors,
     noise: float,
     room: tuple[F64, F64],
-) -> Rest:
+) -> RemainingStep:
     """Return the remaining step from a point.
 
     `residuals` and `jacobian` are in the search space; `noise` is the root mean square of
@@ -209,7 +209,7 @@ def rest(
         held[free[sides != 0]] = True
     left_over = residuals + jacobian @ step
     variance = float(left_over @ left_over) / max(rows - count, 1)
-    return Rest(
+    return RemainingStep(
         step,
         np.sqrt(variances * variance),
         noise * np.sqrt(variances),
