@@ -21,12 +21,8 @@ from scipy import signal
 
 import fmident
 from fmident.arrays import F64
-from fmident.estimation.diagnostics.noise import (
-    coarse_sensors,
-    disturbances,
-    noise_of,
-    noisy_outputs,
-)
+from fmident.estimation.diagnostics.noise import coarse_sensors, noise_of, noisy_outputs
+from fmident.estimation.diagnostics.notes import disturbances
 from fmident.evaluation import Evaluator, InProcessExecutor
 from fmident.findings import Finding
 from fmident.problem.model import Problem

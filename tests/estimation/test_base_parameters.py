@@ -14,13 +14,13 @@ from fmident.estimation import run_estimation
 from fmident.estimation.result import EstimationResult, ParameterEstimate
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
-from fmident.report.choice import Compared
 from fmident.report.comparison import parameter_names
 from fmident.report.estimate import ESTIMATE, CsvReporter, JsonReporter, remark
 from fmident.report.figures.uncertainty import forest_chart
+from fmident.report.information_criteria import Compared
 from fmident.report.result_json import read_result
 from fmident.report.verdict import verdict
-from fmident.statistics.choice import Criteria
+from fmident.statistics.model_selection import Criteria
 from fmident_estimators.least_squares.estimator import LeastSquares
 
 from ..refused import refused

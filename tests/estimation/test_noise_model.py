@@ -13,7 +13,8 @@ from scipy import linalg, optimize, signal, stats
 from fmident.data.experiment import NoiseChoice
 from fmident.errors import Code, ProblemError
 from fmident.estimation import EstimationResult, run_estimation
-from fmident.estimation.diagnostics.noise import InTurn, Prewhitened, noise_notes
+from fmident.estimation.diagnostics.noise import Alternation, Prewhitened
+from fmident.estimation.diagnostics.notes import noise_notes
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.plugins import load_plugins
 from fmident.problem import Parameter, Problem, TimeDomain
@@ -421,7 +422,7 @@ def test_ends_of_replicates_count_how_well_an_autoregression_is_known() -> None:
 
 def test_rounds_without_an_end_say_what_to_do() -> None:
     found = SimpleNamespace(rounds=12, settled=False)
-    (note,) = noise_notes(cast(InTurn, found), asked=True, drawn=False)
+    (note,) = noise_notes(cast(Alternation, found), asked=True, drawn=False)
     assert note.code == "noise-model"
     assert "12 rounds" in note.text
     assert "Leave out 'noise'" in note.hint

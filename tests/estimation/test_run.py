@@ -14,7 +14,7 @@ from fmident.estimation import (
     RunMonitor,
     StopEstimation,
 )
-from fmident.estimation.diagnostics.minima import Jumps
+from fmident.estimation.diagnostics.jumps import Jumps
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.evaluation.activity import BATCH, DERIVATIVES
 from fmident.problem.model import Parameter, Problem, with_notes
@@ -134,7 +134,7 @@ def test_ctrl_c_in_a_simulation(run: Any, model: Any) -> None:
     assert "intervals-unverified" in {f.code for f in result.findings}
 
 
-@pytest.mark.parametrize("step", ["combinations.tested_combinations", "minima.look_around"])
+@pytest.mark.parametrize("step", ["combinations.tested_combinations", "jumps.jumps_around"])
 def test_ctrl_c_before_the_intervals_were_looked_at(
     run: Any, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +180,7 @@ def test_a_limit_is_the_estimators_own_unless_it_says_otherwise(run: Any) -> Non
 
 def test_a_lower_cost_beyond_a_jump_ended_it(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = Jumps((), (np.array([2.1, 1.3]), 0.5))
-    monkeypatch.setattr("fmident.estimation.diagnostics.minima.look_around", lambda *_: seen)
+    monkeypatch.setattr("fmident.estimation.diagnostics.jumps.jumps_around", lambda *_: seen)
     result = run(answer)
     assert (result.status, result.ended_by) == ("limit", "jump")
     own = run(lambda p, e, m: Estimate(GOOD, "limit", "all iterations"))

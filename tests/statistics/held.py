@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fmident.statistics.intervals import FeasibleSet
+from fmident.statistics.feasible_set import FeasibleSet
 
 
 def held_at(number: int, count: int = 2) -> dict[str, object]:

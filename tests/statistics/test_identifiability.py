@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident.statistics.identifiability import analyse_rank, format_combination
+from fmident.statistics.identifiability import format_combination
 from fmident.statistics.local_model import LocalModel
+from fmident.statistics.rank import analyse_rank
 
 from .held import held_at
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy import optimize, stats
 
-from fmident.statistics.intervals import FeasibleSet
+from fmident.statistics.feasible_set import FeasibleSet
 from fmident.statistics.local_model import LocalModel
 
 F64 = npt.NDArray[np.float64]

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from fmident.statistics.intervals import FeasibleSet
+from fmident.statistics.feasible_set import FeasibleSet
 from fmident.statistics.local_model import LocalModel
 from fmident.statistics.prior import PriorRows
-from fmident.statistics.prior_contribution import prior_shares
 from fmident.statistics.residuals import ResidualScores
 
 N = 40
@@ -40,7 +39,7 @@ def test_priors_beside_a_robust_loss_have_the_sandwich_of_both() -> None:
     """Curvature ``m J'J + D'D``, scores ``v J'J + D'D``."""
     residuals = np.random.default_rng(2).standard_t(2.0, N)
     scores = ResidualScores(np.clip(residuals, -1.0, 1.0), (np.abs(residuals) <= 1.0).astype(float))
-    prior = PriorRows(("b",), np.array([0.7]), np.array([[0.0, 1.0 / 0.3]]))
+    prior = PriorRows(np.array([0.7]), np.array([[0.0, 1.0 / 0.3]]))
     names = ["a", "b"]
     found = LocalModel(names, np.ones(2), LINE, residuals, True, scores=scores, prior=prior)
     slope, squares = scores.mean_slope, scores.variance(2) * scores.mean_slope**2
@@ -51,7 +50,7 @@ def test_priors_beside_a_robust_loss_have_the_sandwich_of_both() -> None:
     gradient = LINE.T @ scores.values + prior.slopes.T @ prior.deviations
     np.testing.assert_allclose(found.remaining_step, -inverse @ gradient, rtol=1e-12)
     shares = np.diag(inverse @ known @ inverse) / np.diag(covariance)
-    np.testing.assert_allclose(prior_shares(found), shares, rtol=1e-12)
+    np.testing.assert_allclose(found.prior_shares, shares, rtol=1e-12)
     np.testing.assert_allclose(found.parameter_freedoms, 38.0 / (1.0 - shares) ** 2, rtol=1e-9)
 
 
@@ -59,7 +58,7 @@ def test_a_bound_beside_a_prior_and_a_robust_loss_ends_intervals() -> None:
     """The prior and the data pull ``b`` below its bound, where the sandwich says how far."""
     residuals = np.random.default_rng(2).standard_t(2.0, N)
     scores = ResidualScores(np.clip(residuals, -1.0, 1.0), (np.abs(residuals) <= 1.0).astype(float))
-    prior = PriorRows(("b",), np.array([9.0]), np.array([[0.0, 1.0 / 0.3]]))
+    prior = PriorRows(np.array([9.0]), np.array([[0.0, 1.0 / 0.3]]))
     feasible = FeasibleSet(np.empty((0, 2)), np.array([[0.0, 1.0]]), np.zeros(1))
     given = {"scores": scores, "prior": prior, "feasible": feasible}
     found = LocalModel(["a", "b"], np.ones(2), LINE, residuals, True, **given)

@@ -1,4 +1,4 @@
-"""The type of arrays of numbers, and their root mean square."""
+"""The type of arrays of numbers, their root mean square, and linear least squares."""
 
 from __future__ import annotations
 
@@ -14,3 +14,11 @@ def root_mean_square(values: npt.ArrayLike) -> float:
     """Return the root mean square; 0 for an empty array."""
     array = np.asarray(values, dtype=np.float64)
     return float(np.sqrt(np.mean(array**2))) if array.size else 0.0
+
+
+def scaled_least_squares(columns: F64, values: F64) -> F64:
+    """Return the least-squares solution, (m, n) and (m,) -> (n,), whatever the columns' lengths."""
+    norms = np.linalg.norm(columns, axis=0)
+    safe = np.where(norms > 0.0, norms, 1.0)
+    solution: F64 = np.linalg.lstsq(columns / safe, values, rcond=1e-8)[0] / safe
+    return solution

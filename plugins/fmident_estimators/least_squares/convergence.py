@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.optimize import lsq_linear
 
 from fmident.arrays import F64
-from fmident.statistics.identifiability import DirectionErrors
+from fmident.statistics.rank import DirectionErrors
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -23,7 +23,7 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Ending, Monitor, Status
 from fmident.evaluation import Evaluator, EventMatching
 from fmident.problem.model import Problem
-from fmident.statistics.identifiability import DirectionErrors, analyse_rank
+from fmident.statistics.rank import DirectionErrors, analyse_rank
 from fmident_estimators.descent import HeldNoise
 from fmident_estimators.least_squares.convergence import (
     NOISE,

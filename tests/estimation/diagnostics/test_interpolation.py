@@ -17,7 +17,7 @@ import fmident
 from fmident.compilers.base import Compiler
 from fmident.estimation import EstimationResult
 from fmident.estimation.comparisons import OtherCourse
-from fmident.estimation.diagnostics.signals import gathered_residuals, jumps
+from fmident.estimation.diagnostics.input_courses import gathered_residuals, jumps
 from fmident.problem.model import EstimatorSettings, Problem
 from fmident.report.verdict import verdict
 

@@ -11,7 +11,7 @@ import pytest
 from fmident.estimation import run_estimation
 from fmident.estimation.contract import Estimate
 from fmident.estimation.diagnostics import Fit
-from fmident.estimation.diagnostics.minima import Jumps, look_around
+from fmident.estimation.diagnostics.jumps import Jumps, jumps_around
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics
 from fmident.evaluation import Evaluator, EventMatching, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
@@ -38,7 +38,7 @@ def test_bounds_may_leave_no_point_to_look_at() -> None:
             problem, evaluator, Estimate(p, "converged", ""), 0.0, np.array([False]),
             uncertainty=cast("VerifiedStatistics", statistics),
         )  # fmt: skip
-        found = look_around(fit)
+        found = jumps_around(fit)
     assert found == Jumps(())
 
 

@@ -11,7 +11,7 @@ import pytest
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import EvaluationSettings, Parameter, Problem
-from fmident.statistics.identifiability import analyse_rank, scaled_jacobian_error
+from fmident.statistics.rank import analyse_rank, scaled_jacobian_error
 
 TIMES = np.linspace(0.0, 4.0, 2000)
 TRUTH = np.array([2.0, 3.0])

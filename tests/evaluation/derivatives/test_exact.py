@@ -13,7 +13,8 @@ from fmident.arrays import F64
 from fmident.errors import Code, ProblemError, SimulationError
 from fmident.estimation.contract import Estimate
 from fmident.estimation.diagnostics import Fit
-from fmident.estimation.diagnostics.uncertainty import inexact_derivatives, uncertainty
+from fmident.estimation.diagnostics.notes import inexact_derivatives
+from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.estimation.run import run_estimation
 from fmident.evaluation import (
     Evaluator,

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fmident.arrays import F64
+from fmident.arrays import F64, scaled_least_squares
 from fmident.checking.result import ExperimentCheck
 from fmident.checking.sensitivities import Sensitivities, initial_sensitivities
 from fmident.checking.subject import Key, SimulatedSubject, Subject
 from fmident.data.experiment import Experiment, Measurement
-from fmident.estimation.diagnostics.signals import Place, scaled_least_squares, with_delays
+from fmident.estimation.diagnostics.delays import Place, with_delays
 from fmident.findings import Finding
 from fmident.problem.priors import Priors
 from fmident.problem.residuals import residual_layout, whitened_residuals

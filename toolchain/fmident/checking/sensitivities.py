@@ -25,11 +25,11 @@ from fmident.problem.residuals import residual_layout
 from fmident.report.verdict import STRONG_CORRELATION
 from fmident.statistics.identifiability import (
     PointSensitivity,
-    analyse_rank,
     product_verdict,
     rank_sentence,
     ranked_for_fixing,
 )
+from fmident.statistics.rank import analyse_rank
 from fmident.words import counted, listed, percent, plain, quoted
 
 _ELSEWHERE = 3
@@ -201,12 +201,11 @@ def prior_parts(subject: SimulatedSubject, known: Sensitivities) -> dict[str, tu
 
     The fraction is NaN if there is no variance.
     """
-    problem, prior_knowledge = subject.problem, known.statistics.prior
-    if prior_knowledge is None:
+    knowledge = known.statistics.prior
+    if knowledge is None:
         return {}
-    shares = {q.name: float(s) for q, s in zip(problem.free, prior_knowledge.shares, strict=True)}
-    terms = Priors.of(problem).terms
-    return {name: (str(prior), shares.get(name, math.nan)) for name, prior in terms}
+    terms = Priors.of(subject.problem).terms
+    return {name: (str(prior), knowledge.shares.get(name, math.nan)) for name, prior in terms}
 
 
 def output_shares(subject: SimulatedSubject, known: Sensitivities) -> dict[tuple[int, int], float]:

@@ -33,7 +33,8 @@ from fmident.data.experiment import Experiment
 from fmident.errors import EstimationError, ProblemError, unknown_name
 from fmident.evaluation import Evaluator, differentiated_outputs
 from fmident.options import POSITIVE, OptionError, Options, Range
-from fmident.statistics.identifiability import analyse_rank, describe, determined_combinations
+from fmident.statistics.identifiability import describe, determined_combinations
+from fmident.statistics.rank import analyse_rank
 
 Positive = Annotated[float, Range(above=0.0, below=np.inf)]
 Count = Annotated[int, Range(least=1)]

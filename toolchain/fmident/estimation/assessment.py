@@ -22,21 +22,14 @@ from fmident.estimation.diagnostics import (
     combinations,
     constraints,
     curvature,
-    minima,
+    distant_influence,
+    input_courses,
+    jumps,
     noise,
-    parameters,
-    signals,
+    notes,
 )
 from fmident.estimation.diagnostics.noise import Prewhitened
-from fmident.estimation.diagnostics.uncertainty import (
-    VerifiedStatistics,
-    away_from_minimum,
-    few_degrees_of_freedom,
-    few_samples,
-    inexact_derivatives,
-    poorly_determined,
-    uncertainty,
-)
+from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
 from fmident.evaluation import Evaluator, EventMatching, JacobianError, Simulated
 from fmident.findings import Finding, finding
 from fmident.problem.priors import Priors
@@ -148,11 +141,11 @@ def _examined(fit: Fit, outcome: Outcome) -> Fit:
     estimate = fit.estimate
     residuals = fit.evaluator.data_residuals(fit.p)
     whitened = noise.whitened_fits(fit.problem, fit.fits, residuals)
-    fit = replace(fit, residuals=residuals, fits=whitened, priors=parameters.prior_knowledge(fit))
+    fit = replace(fit, residuals=residuals, fits=whitened)
     check = fits.check_residuals(fit)
     if outcome.status != "interrupted" and estimate.residual_weights is None:
         try:
-            check = signals.with_signals(fit, check)
+            check = input_courses.with_signals(fit, check)
         except KeyboardInterrupt:  # all has been found, but what would follow is not wanted
             outcome.interrupt("the residuals were examined")
         if fit.active is None:
@@ -208,45 +201,42 @@ def _uncertainty(fit: Fit, outcome: Outcome) -> VerifiedStatistics | None:
 
 
 def _judged(fit: Fit, outcome: Outcome) -> VerifiedStatistics:
-    """Return the statistics, corrected by simulations around the estimate."""
+    """Return the statistics, with what simulations around the estimate show."""
     problem, evaluator, estimate, p = fit.problem, fit.evaluator, fit.estimate, fit.p
     statistics = fit.statistics
     exact = EventMatching(problem).exact(evaluator.residuals(p), None)
     unseen = statistics.local.analysis.without_influence
     silent = unseen.size > 0 and bool(unseen.all()) and not exact
     holds = statistics.active is not None and bool(statistics.active.holding.any())
+    named = statistics.identifiability
     if not holds:  # what follows steps across constraints, where costs are lower anyway
-        known = statistics.identifiability
         named = combinations.tested_combinations(
-            problem, evaluator, p, fit.held, known, estimate.base
+            problem, evaluator, p, fit.held, named, estimate.base
         )
-        statistics = replace(statistics, identifiability=named)
     if holds or estimate.residual_weights is not None:
         if silent:
             outcome.limit("plateau", _PLATEAU)
-        return statistics
-    fit = replace(fit, uncertainty=statistics)
+        return replace(statistics, identifiability=named)
     scores = estimate.residual_scores
     weights = None if scores is None else _weights(scores, fit)
-    jumps = minima.look_around(fit, weights)
-    outcome.notes += minima.jump_notes(fit, jumps)
-    if jumps.lower is not None:
+    around = jumps.jumps_around(fit, weights)
+    outcome.notes += notes.jump_notes(fit, around)
+    if around.lower is not None:
         outcome.limit("jump", "; but the cost is lower on the other side of a jump nearby")
-    fit = replace(fit, uncertainty=minima.withhold(fit, jumps))
-    farther = minima.look_farther(fit, compares_costs=weights is None)
-    outcome.notes += minima.farther_notes(fit, farther)
-    if farther.lower is not None:
+    influence = distant_influence.distant_influence(fit, compares_costs=weights is None)
+    outcome.notes += notes.distant_influence_notes(fit, influence)
+    if influence.lower is not None:
         plateau = outcome.status == "limit" and outcome.ended_by == "plateau"
         if (outcome.status == "converged" or plateau) and estimate.draws is None:
-            outcome.lower = farther.lower[0]
+            outcome.lower = influence.lower[0]
         outcome.limit(
             "plateau",
             "; but the cost is lower farther away, where parameters act that have no influence"
             " here",
         )
-    if silent and not farther.near:  # derivatives see nothing where events make outputs jump
+    if silent and not influence.near:  # derivatives see nothing where events make outputs jump
         outcome.limit("plateau", _PLATEAU)
-    return minima.acting_farther(fit, farther)
+    return combinations.with_distant_evidence(fit, named, around, influence)
 
 
 def _weights(scores: ResidualScores, fit: Fit) -> F64:
@@ -277,28 +267,28 @@ def failed_simulations(fit: Fit) -> Iterator[Finding]:
 
 
 ALWAYS: Sequence[Diagnostic] = (
-    constraints.bound_notes,
-    constraints.constraint_notes,
+    notes.bound_notes,
+    notes.constraint_notes,
     failed_simulations,
-    parameters.draw_notes,
+    notes.draw_notes,
 )
 """Diagnostics of every estimate."""
 
 WITH_INTERVALS: Sequence[Diagnostic] = (
-    few_samples,
-    few_degrees_of_freedom,
-    poorly_determined,
-    away_from_minimum,
-    curvature.curvature_notes,
-    inexact_derivatives,
-    parameters.prior_notes,
-    noise.repetition_notes,
+    notes.few_samples,
+    notes.few_degrees_of_freedom,
+    notes.poorly_determined,
+    notes.away_from_minimum,
+    notes.curvature_notes,
+    notes.inexact_derivatives,
+    notes.prior_notes,
+    notes.repetition_notes,
     fits.given_noise,
     fits.unequal_noise,
     fits.kinds_of_noise,
-    noise.disturbance_notes,
+    notes.disturbance_notes,
     fits.correlated_residuals,
-    signals.delay_notes,
-    signals.input_notes,
+    notes.delay_notes,
+    notes.input_notes,
 )
 """Diagnostics of an estimate with statistics, in the order of a report."""

@@ -20,14 +20,9 @@ from fmident.estimation.comparisons import (
     coloured_fits,
 )
 from fmident.estimation.diagnostics import Fit, recorded_outputs
-from fmident.estimation.diagnostics.noise import (
-    repeated_residuals,
-)
-from fmident.estimation.diagnostics.signals import (
-    course_notes,
-    gathered_residuals,
-    other_courses,
-)
+from fmident.estimation.diagnostics.input_courses import gathered_residuals, other_courses
+from fmident.estimation.diagnostics.noise import repeated_residuals
+from fmident.estimation.diagnostics.notes import course_notes
 from fmident.estimation.result import EstimationResult
 from fmident.evaluation import Evaluator, JacobianError, Simulated, SimulationFailure
 from fmident.findings import Finding, finding

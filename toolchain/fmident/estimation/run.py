@@ -15,15 +15,21 @@ from fmident.errors import Code, EstimationError, ProblemError
 from fmident.estimation.assessment import Assessment, assess
 from fmident.estimation.checks import build_options, check_initial_simulation, refuse_unsuited
 from fmident.estimation.contract import Estimate, Estimator
-from fmident.estimation.diagnostics import combinations, constraints, noise, parameters
-from fmident.estimation.diagnostics.minima import best_of_both, values_of
+from fmident.estimation.diagnostics import (
+    combinations,
+    constraints,
+    noise,
+    parameters,
+    values_of,
+)
+from fmident.estimation.diagnostics.minima import better_minimum
 from fmident.estimation.diagnostics.noise import (
     Prewhitened,
+    alternation_with_noise,
     asks_for_noise,
-    in_turn,
-    noise_notes,
     refuse_noise,
 )
+from fmident.estimation.diagnostics.notes import noise_notes, second_minimum_notes
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics
 from fmident.estimation.monitor import Observer, RunMonitor, RunPlan
 from fmident.estimation.result import EstimationResult
@@ -207,18 +213,19 @@ def _minimum(
 ) -> _Minimum:
     """Return the better one of two minima; with a model of the noise, its minimum."""
     estimator, in_rounds = search.estimator, search.minimise
-    estimate, findings = best_of_both(
+    estimate, other = better_minimum(
         problem, evaluator, estimate, search if estimator.descends else None
     )
     alternation = None
     if in_rounds and estimate.status == "converged":
-        alternation = in_turn(problem, evaluator, estimate, search)
+        alternation = alternation_with_noise(problem, evaluator, estimate, search)
         problem = replace(problem, cost=alternation.problem.cost)
         evaluator, estimate = alternation.evaluator, alternation.estimate
         if estimate.status == "converged" and type(estimator).minimise is not Estimator.minimise:
             estimate = replace(search, minimise=False)(alternation.problem, evaluator)
     drawn = estimate.draws is not None
-    findings += noise_notes(alternation, in_rounds, drawn=drawn)
+    findings = second_minimum_notes(problem, other)
+    findings += noise_notes(alternation, in_rounds, drawn)
     return _Minimum(problem, evaluator, estimate, findings)
 
 

@@ -44,7 +44,7 @@ _ENTRIES = 20_000_000
 
 
 _ENOUGH = 10.0
-"""Degrees of freedom from which on the residuals of an output tell its noise."""
+"""Least degrees of freedom with which the residuals of an output tell its noise."""
 
 _LAGS = 2000
 

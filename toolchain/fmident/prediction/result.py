@@ -34,7 +34,7 @@ class Prediction(Noted):
     """Outputs predicted by an estimate, with bands of their mean and of new samples.
 
     `new` are outputs of experiments that were not fitted. `draws` of the parameters were simulated,
-    none in the linearised case, with so many `failures`.
+    none in the linearised case; simulations of `failures` of them failed.
     """
 
     contents: ClassVar[str] = "PREDICTION"

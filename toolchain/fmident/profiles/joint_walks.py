@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import compress
 
 import numpy as np
 
@@ -16,13 +15,14 @@ from fmident.arrays import F64
 from fmident.errors import ProblemError, unknown_name
 from fmident.estimation.checks import fails_at_the_estimate
 from fmident.estimation.diagnostics.noise import Prewhitened, check_noise, noise_of, with_noise_at
+from fmident.estimation.diagnostics.notes import moved_notes
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator
 from fmident.evaluation.derivatives.differences import parameter_size
 from fmident.findings import Finding, finding, in_order
 from fmident.problem.model import Problem, SearchSpace
 from fmident.problem.priors import Priors
-from fmident.profiles.regions import Pair, check_pairs, pair_of, region_of
+from fmident.profiles.regions import Pair, region_of
 from fmident.profiles.result import (
     JointRegion,
     Outcome,
@@ -36,7 +36,6 @@ from fmident.profiles.thresholds import (
     Counted,
     JointThreshold,
     about_thresholds,
-    counted_from_noise,
     interval_factor,
     joint_threshold,
 )
@@ -53,14 +52,12 @@ _BETTER = 0.01
 estimate, from which the profiles begin anew."""
 
 _RESTARTS = 2
-_MOVED = 0.01
-"""Part of the standard error by which an estimate may be off before a note says so."""
 
 _OTHER = 0.05
 """Logarithm of the ratio of two standard errors of the same parameter that is no accident."""
 
 _VANISHING = 10.0
-"""Residuals within so many times the noise of the simulation say nothing about the data's."""
+"""Size of residuals, over the noise of the simulation, below which they do not show the data's."""
 
 
 _AGREES = 0.1
@@ -155,7 +152,9 @@ def run_profiles(
     notes: list[Finding] = []
     for left in reversed(range(restarts + 1)):
         optimum = _optimum(problem, evaluator, p, level, counted)
-        notes = notes or _moved(problem, p, optimum.state.p, optimum.white)
+        if not notes:
+            errors = optimum.white.standard_errors
+            notes = moved_notes(problem, p, optimum.state.p, errors, "profiles")
         walks = _Walks.of(optimum, chosen, chosen_pairs, level, accuracy)
         interrupted, lowest = not walks.run(report), walks.lowest
         if interrupted or lowest.cost >= optimum.state.cost - _BETTER * walks.plan.threshold:
@@ -250,7 +249,7 @@ class _Walks:
             plan,
             {j: plan.times(optimum.factor(j, plan, level)) for j in chosen},
             tuple(Walk(j, side) for j in chosen for side in (-1, 1)),
-            tuple(pair_of(both, plan, optimum.edge(both, level)) for both in pairs),
+            tuple(Pair(both, optimum.edge(both, level), plan) for both in pairs),
         )
 
     @property
@@ -265,7 +264,7 @@ class _Walks:
         return min(states, key=lambda state: state.cost, default=self.optimum.state)
 
     def progress(self, simulations: int, seconds: float) -> ProfileProgress:
-        """Return how far the walks are, after so many simulations."""
+        """Return how far the walks are, after a number of simulations."""
         walks = self.together
         ended = sum(walk.outcome != "unfinished" for walk in walks)
         points = sum(len(walk.places) for walk in walks)
@@ -350,9 +349,13 @@ def chosen_in_pairs(problem: Problem, pairs: Sequence[Sequence[str]]) -> list[tu
     Raises `ProblemError` as :func:`chosen_parameters` does, or if a pair has not two
     different names.
     """
-    check_pairs(pairs)
     index_pairs: dict[frozenset[int], tuple[int, int]] = {}
     for pair in pairs:
+        if len(pair) != 2 or pair[0] == pair[1]:
+            raise ProblemError(
+                f"a pair of parameters has two different names, not {', '.join(pair)}",
+                hint="such as --pairs k d",
+            )
         first, second = chosen_parameters(problem, pair)
         index_pairs.setdefault(frozenset((first, second)), (first, second))
     return list(index_pairs.values())
@@ -417,22 +420,6 @@ def _plan(optimum: Optimum, level: float, accuracy: float) -> Plan:
         )
     tau = critical_tau(level, freedom, sigma_known=known)
     return Plan(tau, variance, evaluator.space.log, accuracy)
-
-
-def _moved(problem: Problem, before: F64, after: F64, statistics: LocalModel) -> list[Finding]:
-    """Return a note if the estimate was not at the minimum."""
-    with np.errstate(invalid="ignore"):
-        off = np.abs(after - before) > _MOVED * statistics.standard_errors
-    names = list(compress((q.name for q in problem.free), off))
-    if not names:
-        return []
-    return [
-        finding(
-            "estimate-moved",
-            "The estimate was not at the least cost of this problem; the profiles are those of the "
-            f"minimum next to it ({', '.join(f'{n} moved' for n in names)}).",
-        )
-    ]
 
 
 def compared_with(
@@ -511,8 +498,11 @@ class Optimum:
             return self.given
         # Noise that is not white may leave other bounds to hold the estimate; the factor is that of
         # the same model.
-        noisy = replace(self.noisy, holding=self.white.holds)
-        return counted_from_noise(noisy.releasing(profiled))
+        noisy = replace(self.noisy, holding=self.white.holds).releasing(profiled)
+        # Near a wrong minimum, the misfit may look like noise that narrows the intervals.
+        return Counted(
+            noisy.covariance, noisy.parameter_freedoms, noisy, least=1.0, counts_noise=True
+        )
 
     @property
     def counts_noise(self) -> bool:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.errors import ProblemError
 from fmident.evaluation import Evaluator
 from fmident.problem.model import Problem
 from fmident.profiles.result import JointRegion, ProfileVerdict, RegionEnd
@@ -39,7 +38,7 @@ class Pair:
     indices: tuple[int, int]
     threshold: JointThreshold
     plan: Plan
-    walks: tuple[Walk, ...]
+    walks: tuple[Walk, ...] = field(default_factory=lambda: tuple(Walk(0, 1) for _ in range(RAYS)))
 
     @property
     def is_linearised(self) -> bool:
@@ -68,21 +67,6 @@ class Pair:
         tau = self.threshold.tau(self.angles[number])
         plan = dataclasses.replace(self.plan, critical_tau=tau, log=there.log)
         walk_along(there, there.begin, plan, self.walks[number], report)
-
-
-def pair_of(indices: tuple[int, int], plan: Plan, threshold: JointThreshold) -> Pair:
-    """Return the pair with its rays."""
-    return Pair(indices, threshold, plan, tuple(Walk(0, 1) for _ in range(RAYS)))
-
-
-def check_pairs(pairs: Sequence[Sequence[str]]) -> None:
-    """Raise `ProblemError` for a pair that has not two different names."""
-    for pair in pairs:
-        if len(pair) != 2 or pair[0] == pair[1]:
-            raise ProblemError(
-                f"a pair of parameters has two different names, not {', '.join(pair)}",
-                hint="such as --pairs k d",
-            )
 
 
 def region_of(problem: Problem, evaluator: Evaluator, optimum: State, pair: Pair) -> JointRegion:

@@ -54,21 +54,6 @@ class Counted:
         return least
 
 
-def counted_from_noise(noisy: LocalModel) -> Counted:
-    """Return the effect of noise other than white noise of equal variance.
-
-    Factors are at least 1: near a wrong minimum, the misfit may look like noise that
-    narrows the intervals.
-    """
-    return Counted(
-        noisy.covariance,
-        noisy.parameter_freedoms,
-        noisy,
-        1.0,
-        counts_noise=True,
-    )
-
-
 def interval_factor(
     white: LocalModel, counted: Counted | None, index: int, level: float, critical: float
 ) -> float:

@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fmident.errors import Code, EstimationError
-from fmident.report.choice import Choice, Compared, Stored, choose, stored_table, table_of
 from fmident.report.codec import Json
 from fmident.report.estimate import remark, uncertain
+from fmident.report.information_criteria import (
+    Choice,
+    Compared,
+    Stored,
+    choose,
+    stored_table,
+    table_of,
+)
 from fmident.report.result_json import CODEC, read_result
 from fmident.report.sections import Block, Page, Section, Table, Text
 from fmident.report.tables import with_inputs
@@ -23,8 +30,8 @@ from fmident.words import duration, percent, plain, probability, sentence, unit_
 if TYPE_CHECKING:
     from fmident.estimation.comparisons import OutputFit
     from fmident.estimation.result import EstimationResult, ParameterEstimate
-    from fmident.report.choice import NestedTest
-    from fmident.statistics.choice import Criteria
+    from fmident.report.information_criteria import NestedTest
+    from fmident.statistics.model_selection import Criteria
 
 _FOREST = 25
 _REASONS = 3

@@ -29,6 +29,7 @@ from fmident.estimation.diagnostics.noise import (
     noise_of,
     with_noise_at,
 )
+from fmident.estimation.diagnostics.notes import moved_notes
 from fmident.estimation.diagnostics.uncertainty import uncertainty
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.findings import Finding, finding, in_order
@@ -70,9 +71,8 @@ FEWEST = 20
 _REFINED = 1e-3
 """Length of the step that the estimate may leave, in standard errors."""
 
-_MOVED = 0.01
 _VANISHING = 10.0
-"""Residuals within so many times the noise of the simulation say nothing about the data's."""
+"""Size of residuals, over the noise of the simulation, below which they do not show the data's."""
 
 _MANY_FAILED = 0.02
 _FULL_LEVERAGE = 1.0 - 1e-6
@@ -300,18 +300,8 @@ def _estimate(
     statistics = uncertainty(
         problem, evaluator, p, counts_noise=False, compare_interfaces=False
     ).local
-    with np.errstate(invalid="ignore"):
-        off = np.abs(p - before) > _MOVED * statistics.standard_errors
     names = [q.name for q in problem.free]
-    notes = []
-    if moved := ", ".join(f"{name} moved" for name in compress(names, off)):
-        notes.append(
-            finding(
-                "estimate-moved",
-                "The estimate was not at the least cost of this problem; the replicates are "
-                f"those of the minimum next to it ({moved}).",
-            )
-        )
+    notes = moved_notes(problem, before, p, statistics.standard_errors, "replicates")
     if on := ", ".join(compress(names, parameters_at_bound(problem, p))):
         notes.append(
             finding(
@@ -471,7 +461,7 @@ def _moved_priors(problem: Problem, p: F64, generator: np.random.Generator) -> P
     terms = []
     for name, prior in priors.terms:
         deviation = prior.deviation(values[name]) - float(generator.standard_normal())
-        # The centre moves by so many standard deviations, on the scale on which it is normal.
+        # The centre moves by that many standard deviations, on the scale on which it is normal.
         if prior.distribution == "lognormal":
             factor = float(np.exp(prior.log_sd * deviation))
             shifted = dataclasses.replace(prior, mean=prior.mean * factor, sd=prior.sd * factor)

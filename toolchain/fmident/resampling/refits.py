@@ -20,7 +20,7 @@ from scipy.optimize import lsq_linear
 from fmident.arrays import F64
 from fmident.evaluation import Evaluator, JacobianError
 from fmident.problem.priors import Priors
-from fmident.statistics.identifiability import analyse_rank
+from fmident.statistics.rank import analyse_rank
 
 CLOSE = 0.02
 """Length of the step that is left at the end, in standard errors of all parameters together."""

@@ -24,7 +24,7 @@ contribution of each residual to the estimate by the Jacobian.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -57,12 +57,12 @@ Status = Literal["complete", "interrupted"]
 
 
 _FOLLOWS = 0.8
-"""Squared correlation of replicates with their linearised estimates from which on these are control
+"""Least squared correlation of replicates with their linearised estimates for these to be control
 variates; below, they would add more chance than they take away."""
 
 
 _WIDER = 1.02
-"""Factor on the ends of intervals from which on it is said."""
+"""Factor on the ends of intervals above which a note gives it."""
 
 
 @dataclass(frozen=True)
@@ -324,25 +324,29 @@ def parameters_of(
     priors = fitted.answers[:, statistics.samples :] * statistics.noise
     data = fitted.answers[:, : statistics.samples]
     control = scheme.covariance(data) + priors @ priors.T
-    deviations = fitted.values - p
-    covariance, bias = _with_control(deviations, fitted.linear, control)
+    covariance, bias = _with_control(fitted.values - p, fitted.linear, control)
     lost = _lost(statistics)
     covariance[lost] = covariance[:, lost] = np.nan
+    bias[lost] = np.nan
     errors = np.sqrt(np.diag(covariance))
     influences = scheme.influences(data)
     farther = _farther(scheme, data, level)
-    parameters, notes = [], _farther_notes(problem, farther, lost)
-    unresolved = []
-    linearised = statistics.intervals_of(level)
+    linearised, linearised_errors = statistics.intervals_of(level), statistics.standard_errors
+    parameters, unresolved = [], []
     for j, q in enumerate(problem.free):
         acceleration = 0.0
         if not scheme.symmetric:
             acceleration = acceleration_of(influences[j], float(priors[j] @ priors[j]))
-        open_ends = (-np.inf, np.inf)
-        percentile = percentile_interval(fitted.values[:, j], level)
-        bca = bca_interval(fitted.values[:, j], float(p[j]), acceleration, level)
-        if not bool(np.isfinite([*percentile, *bca]).all()) and not lost[j]:
-            unresolved.append(q.name)
+        intervals = [(-np.inf, np.inf)] * 2
+        if not lost[j]:
+            replicates, value = fitted.values[:, j], float(p[j])
+            ends = (
+                percentile_interval(replicates, level),
+                bca_interval(replicates, value, acceleration, level),
+            )
+            intervals = [_moved_out(both, value, farther[j]) for both in ends]
+            if not bool(np.isfinite(ends).all()):
+                unresolved.append(q.name)
         parameters.append(
             BootstrapParameter(
                 name=q.name,
@@ -350,32 +354,36 @@ def parameters_of(
                 value=float(p[j]),
                 bounds=(q.lower, q.upper),
                 standard_error=float(errors[j]),
-                bias=float("nan") if lost[j] else float(bias[j]),
-                percentile=open_ends if lost[j] else _moved_out(percentile, p[j], farther[j]),
-                bca=open_ends if lost[j] else _moved_out(bca, p[j], farther[j]),
-                linearised_error=float(statistics.standard_errors[j]),
+                bias=float(bias[j]),
+                percentile=intervals[0],
+                bca=intervals[1],
+                linearised_error=float(linearised_errors[j]),
                 linearised=(float(linearised[j, 0]), float(linearised[j, 1])),
                 acceleration=acceleration,
             )
         )
-    if bool(lost.any()):
-        names = ", ".join(compress((q.name for q in problem.free), lost))
-        notes.append(
-            finding(
-                "not-identifiable",
-                f"The data do not determine {names}: the replicates leave such parameters where "
-                "they are along the open directions, and no interval follows from them.",
-            )
-        )
-    if unresolved:
-        notes.append(
-            finding(
-                "replicates-few",
-                f"{len(fitted.numbers)} replicates do not reach as far as the ends of the "
-                f"intervals of {', '.join(unresolved)}: take more (-n).",
-            )
-        )
+    names = list(compress((q.name for q in problem.free), lost))
+    notes = _farther_notes(problem, farther, lost)
+    notes += _interval_notes(names, unresolved, len(fitted.numbers))
     return tuple(parameters), covariance, notes
+
+
+def _interval_notes(lost: Sequence[str], unresolved: Sequence[str], count: int) -> list[Finding]:
+    """Note parameters without an interval, and ends beyond all of `count` replicates."""
+    notes = []
+    if lost:
+        text = (
+            f"The data do not determine {', '.join(lost)}: the replicates leave such parameters"
+            " where they are along the open directions, and no interval follows from them."
+        )
+        notes.append(finding("not-identifiable", text))
+    if unresolved:
+        text = (
+            f"{count} replicates do not reach as far as the ends of the intervals of"
+            f" {', '.join(unresolved)}: take more (-n)."
+        )
+        notes.append(finding("replicates-few", text))
+    return notes
 
 
 def _farther(scheme: Scheme, answers: F64, level: float) -> F64:
@@ -402,9 +410,9 @@ def _farther_notes(problem: Problem, farther: F64, lost: npt.NDArray[np.bool_]) 
     return [
         finding(
             "noise-counted",
-            "The noise is that of an autoregression which the data tell with few degrees of "
-            "freedom: the ends of the intervals are farther out, as Student's t has it, "
-            f"{known[most]:.3g} times for {problem.free[most].name}.",
+            "The data determine the autoregression of the noise with few degrees of freedom: as"
+            " Student's t requires, the ends of the intervals are farther out,"
+            f" {known[most]:.3g} times for {problem.free[most].name}.",
         )
     ]
 

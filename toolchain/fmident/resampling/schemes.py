@@ -54,10 +54,10 @@ _NEGLIGIBLE = 2.0
 
 
 _GAP = 1.5
-"""Distance of two samples, in usual ones, from which on something is missing between them."""
+"""Distance of two samples, in usual ones, above which samples are missing between them."""
 
 _UNEVEN = 0.1
-"""Part of the distances above that from which on the samples are not equidistant at all."""
+"""Part of the distances above that, beyond which the samples are not equidistant at all."""
 
 Indices = npt.NDArray[np.intp]
 

@@ -1,14 +1,16 @@
-"""Uncertainty of an estimate: covariance, intervals, identifiability, residuals."""
+"""Uncertainty of an estimate: covariance, intervals, identifiability, residuals.
 
-from fmident.statistics.identifiability import (
-    DeterminedCombination,
+:mod:`~fmident.statistics.local_model` has the steps from residuals to intervals.
+"""
+
+from fmident.statistics.identifiability import DeterminedCombination, Identifiability
+from fmident.statistics.local_model import LocalModel
+from fmident.statistics.rank import (
     DirectionErrors,
-    Identifiability,
     RankAnalysis,
     analyse_rank,
     scaled_jacobian_error,
 )
-from fmident.statistics.local_model import LocalModel
 from fmident.statistics.residuals import ResidualScores, ResidualStatistics, residual_statistics
 from fmident.statistics.sequential import HeldValues, SequentialCovariance
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, optimize
+from scipy import optimize
 
 from fmident.arrays import F64
 
@@ -35,7 +35,6 @@ CANCELLED = 1e-6
 ROUNDED = 1e-9
 """The same for what is exactly 0, but for rounding."""
 
-_RANK = 1e-9
 _ROUNDING = 1e-9
 
 _SLICED = 1e-7
@@ -45,74 +44,6 @@ _FAR = 1e3
 """How far the point moves at most, in radii of the ball; the end lies on a corner by then."""
 
 Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class FeasibleSet:
-    """Changes d of n parameters with ``equal @ d = 0`` and ``rows @ d + slacks >= 0``.
-
-    The slacks are not negative, and 0 for the inequalities that are active at the estimate.
-    `bounds` are the values at which the parameters' intervals end, shape (n, 2), where rounding
-    would make others of the slacks.
-    """
-
-    equal: F64
-    rows: F64
-    slacks: F64
-    bounds: F64 | None = None
-
-    @classmethod
-    def everything(cls, count: int, equal: F64 | None = None) -> FeasibleSet:
-        """Return the set of `count` parameters that only equalities limit."""
-        nothing = np.empty((0, count))
-        return cls(nothing if equal is None else equal, nothing, np.empty(0))
-
-    @property
-    def active(self) -> Flags:
-        """Whether an inequality holds with equality at the estimate, shape (l,)."""
-        flags: Flags = self.slacks == 0.0
-        return flags
-
-
-@dataclass(frozen=True)
-class Tangent:
-    """Directions in which the parameters can move.
-
-    Column j of `basis`, shape (n, n), is the movement for 1 of parameter j; zero for those that
-    cannot move and for the `pivots`, which follow from the others near the estimate.
-    """
-
-    basis: F64
-    pivots: Flags
-
-    @property
-    def moving(self) -> npt.NDArray[np.intp]:
-        """Indices of the parameters with a column."""
-        return np.flatnonzero(self.basis.any(axis=0))
-
-
-def tangent_of(rows: F64, sizes: F64) -> Tangent:
-    """Return the directions along which ``rows @ d = 0``; `sizes` are those of the parameters."""
-    count = sizes.size
-    basis, pivots = np.eye(count), np.zeros(count, dtype=np.bool_)
-    alone = np.count_nonzero(rows, axis=1) == 1
-    fixed = (rows[alone] != 0.0).any(axis=0)
-    basis[fixed, fixed] = 0.0
-    indices = np.flatnonzero(~fixed)
-    scaled = rows[~alone][:, indices] * sizes[indices]
-    norms = np.linalg.norm(scaled, axis=1)
-    scaled = scaled[norms > 0.0] / norms[norms > 0.0, np.newaxis]
-    if not scaled.size:
-        return Tangent(basis, pivots)
-    _, triangle, order = linalg.qr(scaled, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(triangle))
-    rank = int(np.sum(diagonal > _RANK * diagonal[0]))
-    chosen, others = indices[order[:rank]], indices[order[rank:]]
-    solved = linalg.solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
-    pivots[chosen] = True
-    basis[chosen, chosen] = 0.0
-    basis[np.ix_(chosen, others)] = -solved * sizes[chosen, np.newaxis] / sizes[others]
-    return Tangent(basis, pivots)
 
 
 @dataclass(frozen=True, eq=False)

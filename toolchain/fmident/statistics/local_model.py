@@ -1,21 +1,39 @@
 """The quadratic model of the cost at an estimate, from which all uncertainty follows.
 
-Near the solution of least squares the residuals are ``r = e + J d``, with the noise e and the
-change d of n parameters. Everything that enters is an input of one algebra:
+**Start here** to see how an interval comes about. Near the solution of least squares the residuals
+are ``r = e + J d``, with the noise e and the change d of n parameters. Everything else is an input
+of one algebra, and nothing corrects its results. The steps, in the order of the code below; the
+formulas are in docs/explanation/local-model.md:
 
-1. **Tangent space.** Equalities, and the inequalities that hold the estimate, leave the directions
-   T. An inequality, such as a bound, holds the estimate if without it the estimate would pass it by
-   more than its interval; one that nothing pushes against changes nothing.
-2. **Priors** are further rows of J, with known noise.
-3. **Rank.** Singular values of ``J T``, with columns of unit length, against what the errors of the
-   derivatives can produce, divide the tangent space into what the data determine and what they
-   leave open (:mod:`~fmident.statistics.identifiability`).
-4. **Covariance.** The estimate answers to noise with ``d = A e``, ``A = -T (J T)^+`` on the
-   determined directions; its covariance is ``A S A^T`` with the covariance S of the noise, white or
-   not (:mod:`~fmident.statistics.noise.covariance`), and each quantity has degrees of freedom of
-   its own.
-5. **Intervals** are ranges over the feasible set (:mod:`~fmident.statistics.intervals`), where no
-   inequality is within reach ``estimate +- t * standard error``.
+1. **Noise.** S is the covariance of e: white of one size, or what tests find in the residuals, such
+   as an autoregression (:mod:`~fmident.statistics.noise.covariance`).
+2. **Rows.** Residuals and Jacobian of the data, weighted. Below them a row for each prior, whose
+   noise is known (:mod:`~fmident.statistics.prior`).
+3. **What holds.** Of the active inequalities, those hold the estimate that push against it by more
+   than the noise may. With the equalities they leave the tangent space T
+   (:mod:`~fmident.statistics.feasible_set`).
+4. **Rank.** Singular values of ``J T``, against what the errors of the derivatives can produce,
+   divide T into what the rows determine and what they leave open
+   (:mod:`~fmident.statistics.rank`; in words :mod:`~fmident.statistics.identifiability`).
+5. **Covariance.** The estimate answers to noise with ``d = A e``, ``A = -T (J T)^+`` on the
+   determined directions: its covariance is ``A S A^T``. Each quantity has degrees of freedom of its
+   own.
+6. **Intervals** are the range of a quantity over the feasible set, within the quantile t of its
+   degrees of freedom: ``estimate +- t * standard error`` where no inequality is within reach
+   (:mod:`~fmident.statistics.intervals`).
+7. **Errors of the derivatives** that are too large for a standard error, or to decide on the rank,
+   withhold it.
+
+Where the model bends more than a quadratic one, the profile likelihood gives the interval in place
+of step 6 (:mod:`fmident.estimation.diagnostics.curvature`, :mod:`fmident.profiles.intervals`).
+:func:`fmident.estimation.diagnostics.uncertainty.uncertainty` collects the inputs for a problem.
+
+For coloured noise, a prior, and a parameter on its bound: `coloured` is the model of the noise.
+`rows` has the prior last. `holds` compares the multiplier of the bound, in which the prior takes
+part, with its standard deviation under that noise; if it holds, the parameter leaves `tangent`.
+`answer_to_noise` mixes the `response` to the rows by the noise, and `covariance` is its product
+with itself. `freedoms` are those of the noise model, more where the prior contributes. `region` is
+the ellipsoid of the model *without* the bound, and `intervals` are its range on the allowed side.
 
 Sources: Seber and Wild, Nonlinear Regression, 1989, sections 2.1.2 and 5.1; for constraints
 Silvapulle and Sen, Constrained Statistical Inference, 2005, chapter 4.
@@ -32,25 +50,23 @@ import numpy.typing as npt
 
 from fmident.arrays import F64
 from fmident.statistics.distributions import correlation_of, student_quantile, student_quantiles
+from fmident.statistics.feasible_set import (
+    FeasibleSet,
+    Flags,
+    Tangent,
+    holding_inequalities,
+    tangent_of,
+)
 from fmident.statistics.identifiability import (
     Identifiability,
-    RankAnalysis,
-    analyse_rank,
     describe,
     determined_combinations,
     weakest_directions,
 )
-from fmident.statistics.intervals import (
-    CANCELLED,
-    ROUNDED,
-    FeasibleSet,
-    Region,
-    Tangent,
-    moved_by,
-    tangent_of,
-)
+from fmident.statistics.intervals import CANCELLED, ROUNDED, Region, moved_by
 from fmident.statistics.noise.covariance import NoiseFinding
-from fmident.statistics.prior import PriorRows, with_prior_rows, without_invisible
+from fmident.statistics.prior import PriorRows
+from fmident.statistics.rank import RankAnalysis, analyse_rank, standard_error_doubts
 from fmident.statistics.residuals import ResidualScores
 
 LEVEL = 0.95
@@ -59,16 +75,11 @@ ALLOWED = 0.03
 """Relative change of a standard error that the derivatives may leave open."""
 
 _POORLY = 0.25
-"""Relative standard error from which on a parameter counts as not determined."""
+"""Relative standard error above which a parameter counts as not determined."""
 
 _FINEST = 1e-6
 """Standard deviation of unknown noise at least, over what the parameters contribute to the outputs:
 less is rounding of the derivatives, beside which priors would count for nothing."""
-
-_VISIBLE = 1e-9
-"""Part of a column that is left without the others, below which it is rounding."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +97,7 @@ class LocalModel:
         Lengths of the errors of the Jacobian's columns, ``None`` if exact, or the difference of
         two independent estimates of it.
     scores
-        Of a robust loss, from which the variance follows, for known noise, too.
+        Of a robust loss; the variance follows from them, for known noise, too.
     prior
         Of the parameters, with absolute standard deviations.
     coloured
@@ -114,182 +125,7 @@ class LocalModel:
     holding: Flags | None = None
     kinks: Flags | None = None
 
-    # ------------------------------------------------------------------ tangent space
-
-    @cached_property
-    def limits(self) -> FeasibleSet:
-        """Bounds and constraints."""
-        return FeasibleSet.everything(self.values.size) if self.feasible is None else self.feasible
-
-    @cached_property
-    def released(self) -> LocalModel:
-        """The model without inequalities; itself if none holds the estimate."""
-        if not self.holds.any():
-            return self
-        none = np.zeros(self.holds.size, dtype=np.bool_)
-        return replace(self, holding=none)
-
-    @cached_property
-    def holds(self) -> Flags:
-        """Which inequalities hold the estimate, shape (l,)."""
-        return self.multipliers_tested() if self.holding is None else self.holding
-
-    @cached_property
-    def tangent(self) -> Tangent:
-        """The directions in which the parameters can move."""
-        rows = np.vstack([self.limits.equal, self.limits.rows[self.holds]])
-        return tangent_of(rows, self._sizes)
-
-    @property
-    def moving(self) -> npt.NDArray[np.intp]:
-        """Indices of the parameters that are neither held nor follow from others."""
-        return self.tangent.moving
-
-    @property
-    def on_bound(self) -> Flags:
-        """Whether a parameter is held by a bound or constraints, shape (n,)."""
-        return np.asarray(~self.tangent.basis.any(axis=1))
-
-    def multipliers_tested(self, quantile: float | None = None) -> Flags:
-        """Return which active inequalities have a multiplier above zero, shape (l,).
-
-        One after the other, the least significant first, those are left out whose multiplier is
-        less than `quantile` standard errors; by default those without which the estimate would
-        pass them by less than the reach of an interval.
-        """
-        holding = self.limits.active.copy()
-        if not holding.any():
-            return holding
-        free = replace(self, holding=np.zeros_like(holding), spread=None)
-        left, triangle = np.linalg.qr(free.rows)
-        residuals = left.T @ free.right
-        if quantile is None:
-            # Without a measure of the noise, any multiplier above zero holds.
-            quantile = float(np.nan_to_num(student_quantile(0.5 * (1.0 + LEVEL), free.freedom)))
-        while holding.any():
-            chosen = np.flatnonzero(holding)
-            sizes = [
-                self._multiplier(free, left, triangle, residuals, holding, int(k)) for k in chosen
-            ]
-            least = int(np.argmin(sizes))
-            if sizes[least] > quantile:
-                break
-            holding[chosen[least]] = False
-        return holding
-
-    def _multiplier(
-        self,
-        free: LocalModel,
-        left: F64,
-        triangle: F64,
-        residuals: F64,
-        holding: Flags,
-        number: int,
-    ) -> float:
-        """Return the multiplier of an inequality beside others, over its standard deviation."""
-        others = holding & (np.arange(holding.size) != number)
-        limits = self.limits
-        wider = tangent_of(np.vstack([limits.equal, limits.rows[others]]), self._sizes).basis
-        narrow = tangent_of(np.vstack([limits.equal, limits.rows[holding]]), self._sizes).basis
-        slopes = limits.rows[number] @ wider * self._sizes
-        if not slopes.any():
-            return 0.0
-        inward = wider @ (slopes / (slopes @ slopes) * self._sizes)
-        column = triangle @ inward
-        columns = triangle @ narrow
-        lengths = np.linalg.norm(columns, axis=0)
-        scaled = columns[:, lengths > 0.0] / lengths[lengths > 0.0]
-        own = column - scaled @ np.linalg.lstsq(scaled, column, rcond=1e-10)[0]
-        if float(np.linalg.norm(own)) <= _VISIBLE * float(np.linalg.norm(column)):
-            return 0.0
-        noise = free.noise * float(np.linalg.norm(own))
-        if self.coloured is not None or free.prior_noise != free.noise:
-            noise = float(np.linalg.norm(free._mixed((left @ own)[np.newaxis])))
-        push = float(own @ residuals)
-        if not noise > 0.0:
-            return np.inf if push > 0.0 else 0.0
-        return push / noise
-
-    @cached_property
-    def _sizes(self) -> F64:
-        """Scales of the parameters, for what depends on units else."""
-        norms = np.linalg.norm(self.jacobian, axis=0)
-        return 1.0 / np.where(norms > 0.0, norms, 1.0)
-
-    # ------------------------------------------------------------------ rows and noise
-
-    @cached_property
-    def derivatives(self) -> tuple[F64, F64 | None, F64 | None]:
-        """Jacobian of the data along the tangent space, its spread and its columns' errors."""
-        basis, spread, errors = self.tangent.basis, self.spread, self.column_errors
-        jacobian = self.jacobian
-        if self.moving.size < basis.shape[1]:
-            jacobian = jacobian @ basis
-            spread = None if spread is None else spread @ basis
-            errors = None if errors is None else np.sqrt(errors**2 @ basis**2)
-        if self.prior is None:
-            return jacobian, spread, errors
-        return without_invisible(jacobian, spread, errors, self.prior.along(basis))
-
-    @cached_property
-    def _stacked(self) -> tuple[F64, F64, F64 | None]:
-        """Rows of data and priors: Jacobian, residuals and spread."""
-        jacobian, spread, _ = self.derivatives
-        right = self.residuals if self.scores is None else self.scores.as_residuals
-        if self.prior is None:
-            return jacobian, right, spread
-        prior = self.prior.along(self.tangent.basis)
-        return with_prior_rows(jacobian, right, spread, prior, self.prior_noise)
-
-    @property
-    def rows(self) -> F64:
-        """Jacobian of data and priors, in units of the noise, along the tangent space."""
-        return self._stacked[0]
-
-    @property
-    def right(self) -> F64:
-        """Residuals of data and priors; of a robust loss, those with the same step."""
-        return self._stacked[1]
-
-    @property
-    def priors(self) -> int:
-        """Number of rows of priors, the last ones."""
-        return 0 if self.prior is None else len(self.prior.names)
-
-    @property
-    def samples(self) -> int:
-        """Number of rows of data."""
-        return self.residuals.size
-
-    @property
-    def data_jacobian(self) -> F64:
-        """Rows of the data along the tangent space, shape (m, n)."""
-        return self.derivatives[0]
-
-    @property
-    def column_norms(self) -> F64:
-        """Lengths of the columns of the rows, shape (n,); 0 for what does not move."""
-        norms = np.zeros(self.values.size)
-        norms[self.moving] = self.analysis.column_norms
-        return norms
-
-    @cached_property
-    def analysis(self) -> RankAnalysis:
-        """Rank of the Jacobian of the `moving` parameters."""
-        jacobian, _, spread = self._stacked
-        errors = self.derivatives[2]
-        return analyse_rank(
-            jacobian[:, self.moving],
-            None if errors is None else errors[self.moving],
-            None if spread is None else spread[:, self.moving],
-        )
-
-    @property
-    def degrees_of_freedom(self) -> int:
-        """Samples beyond those that determine the parameters."""
-        if self.prior is not None:
-            return self.samples - self.moving.size
-        return self.samples - int(self.analysis.rank)
+    # ---------------------------------------------------------- 1. noise
 
     @cached_property
     def residual_variance(self) -> float:
@@ -330,53 +166,163 @@ class LocalModel:
             return np.inf
         return float(self.degrees_of_freedom)
 
-    # ------------------------------------------------------------------ answers and covariance
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Samples beyond those that determine the parameters."""
+        if self.prior is not None:
+            return self.samples - self.moving.size
+        return self.samples - int(self.analysis.rank)
 
-    @cached_property
-    def response(self) -> F64:
-        """Changes of the parameters per change of a row, but for the sign, shape (n, m)."""
-        analysis, rank, moving = self.analysis, self.analysis.rank, self.moving
-        right, singular = analysis.right[:, :rank], analysis.singular_values[:rank]
-        left = analysis.scaled(self.rows[:, moving]) @ right / singular
-        inverse = (right / singular) @ left.T / analysis.lengths[:, np.newaxis]
-        return self.tangent.basis[:, moving] @ inverse
+    def _mixed(self, responses: F64, *, white: bool = False) -> F64:
+        """Return the answers of quantities to noise of variance 1 from those to the rows.
 
-    def answer(self, change: F64) -> F64:
-        """Return the change of the estimate by changes of the rows, (m, h) -> (n, h)."""
-        answer: F64 = -(self.response @ change)
-        return answer
-
-    def _mixed(self, responses: F64) -> F64:
-        """Return the answers of quantities to noise of variance 1 from those to the rows."""
-        if self.coloured is None:
-            return self._white(responses)
-        data = self.coloured.answers(responses[:, : self.samples])
-        return np.hstack([data, self.prior_noise * responses[:, self.samples :]])
-
-    def _white(self, responses: F64) -> F64:
-        """Return the same for white noise of one size."""
-        if self.prior_noise == self.noise:
-            return np.asarray(self.noise * responses)
-        data, priors = np.hsplit(responses, [self.samples])
-        return np.hstack([self.noise * data, self.prior_noise * priors])
-
-    @cached_property
-    def answer_to_noise(self) -> F64:
-        """Changes of the estimate by noise of one standard deviation, shape (n, m).
-
-        Its product with its own transpose is the covariance.
+        The noise is `white` of one size, or what the residuals show.
         """
-        return -self._mixed(self.response)
+        data, priors = np.hsplit(responses, [self.samples])
+        known = None if white else self.coloured
+        mixed = self.noise * data if known is None else known.answers(data)
+        return np.hstack([mixed, self.prior_noise * priors])
+
+    # ---------------------------------------- 2. rows of data and priors
+
+    @cached_property
+    def derivatives(self) -> tuple[F64, F64 | None, F64 | None]:
+        """Jacobian of the data along the tangent space, its spread and its columns' errors."""
+        basis, spread, errors = self.tangent.basis, self.spread, self.column_errors
+        jacobian = self.jacobian
+        if self.moving.size < basis.shape[1]:
+            jacobian = jacobian @ basis
+            spread = None if spread is None else spread @ basis
+            errors = None if errors is None else np.sqrt(errors**2 @ basis**2)
+        if self.prior is None:
+            return jacobian, spread, errors
+        return self.prior.along(basis).without_invisible(jacobian, spread, errors)
 
     @property
-    def remaining_step(self) -> F64:
-        """Gauss-Newton step within the inequalities that would still lower the cost, shape (n,).
+    def data_jacobian(self) -> F64:
+        """Rows of the data along the tangent space, shape (m, n)."""
+        return self.derivatives[0]
 
-        It is 0 along open directions. Intervals are valid if it is small compared with the standard
-        errors.
+    @cached_property
+    def _stacked(self) -> tuple[F64, F64, F64 | None]:
+        """Rows of data and priors: Jacobian, residuals and spread."""
+        jacobian, spread, _ = self.derivatives
+        right = self.residuals if self.scores is None else self.scores.as_residuals
+        if self.prior is None:
+            return jacobian, right, spread
+        prior = self.prior.along(self.tangent.basis)
+        return prior.below(jacobian, right, spread, self.prior_noise)
+
+    @property
+    def rows(self) -> F64:
+        """Jacobian of data and priors, in units of the noise, along the tangent space."""
+        return self._stacked[0]
+
+    @property
+    def right(self) -> F64:
+        """Residuals of data and priors; of a robust loss, those with the same step."""
+        return self._stacked[1]
+
+    @property
+    def samples(self) -> int:
+        """Number of rows of data."""
+        return self.residuals.size
+
+    @property
+    def priors(self) -> int:
+        """Number of rows of priors, the last ones."""
+        return 0 if self.prior is None else self.prior.deviations.size
+
+    # ------------------------------ 3. what holds, and the tangent space
+
+    @cached_property
+    def limits(self) -> FeasibleSet:
+        """Bounds and constraints; without any, everything is allowed."""
+        return FeasibleSet.everything(self.values.size) if self.feasible is None else self.feasible
+
+    @cached_property
+    def holds(self) -> Flags:
+        """Which inequalities hold the estimate, shape (l,).
+
+        Without one of these, the estimate would pass it by more than the reach of an interval.
         """
-        model = replace(self, holding=self.multipliers_tested(0.0))
-        return model.answer(model.right)
+        return self._holding() if self.holding is None else self.holding
+
+    def _holding(self, quantile: float | None = None) -> Flags:
+        """Return which inequalities have a multiplier above `quantile` standard deviations."""
+        active = self.limits.active
+        if not active.any():
+            return active
+        free = replace(self, holding=np.zeros_like(active), spread=None)
+        if quantile is None:
+            # Without a measure of the noise, any multiplier above zero holds.
+            quantile = float(np.nan_to_num(student_quantile(0.5 * (1.0 + LEVEL), free.freedom)))
+
+        def deviation(weights: F64) -> float:
+            return float(np.linalg.norm(free._mixed(weights[np.newaxis])))
+
+        return holding_inequalities(
+            self.limits, self._sizes, free.rows, free.right, deviation, quantile
+        )
+
+    @cached_property
+    def released(self) -> LocalModel:
+        """The model without inequalities; itself if none holds the estimate."""
+        if not self.holds.any():
+            return self
+        none = np.zeros(self.holds.size, dtype=np.bool_)
+        return replace(self, holding=none)
+
+    def releasing(self, parameters: Sequence[int]) -> LocalModel:
+        """Return the model in which no bound holds these parameters."""
+        own = np.zeros(self.values.size, dtype=np.bool_)
+        own[list(parameters)] = True
+        theirs = self.holds & ~(self.limits.rows != 0.0)[:, ~own].any(axis=1)
+        if not theirs.any():
+            return self
+        return replace(self, holding=self.holds & ~theirs)
+
+    @cached_property
+    def tangent(self) -> Tangent:
+        """The directions in which the parameters can move."""
+        rows = np.vstack([self.limits.equal, self.limits.rows[self.holds]])
+        return tangent_of(rows, self._sizes)
+
+    @property
+    def moving(self) -> npt.NDArray[np.intp]:
+        """Indices of the parameters that are neither held nor follow from others."""
+        return self.tangent.moving
+
+    @property
+    def on_bound(self) -> Flags:
+        """Whether a parameter is held by a bound or constraints, shape (n,)."""
+        return np.asarray(~self.tangent.basis.any(axis=1))
+
+    @cached_property
+    def _sizes(self) -> F64:
+        """Scales of the parameters, for what depends on units else."""
+        norms = np.linalg.norm(self.jacobian, axis=0)
+        return 1.0 / np.where(norms > 0.0, norms, 1.0)
+
+    # ----------------------------------------------------------- 4. rank
+
+    @cached_property
+    def analysis(self) -> RankAnalysis:
+        """Rank of the Jacobian of the `moving` parameters."""
+        jacobian, _, spread = self._stacked
+        errors = self.derivatives[2]
+        return analyse_rank(
+            jacobian[:, self.moving],
+            None if errors is None else errors[self.moving],
+            None if spread is None else spread[:, self.moving],
+        )
+
+    @property
+    def column_norms(self) -> F64:
+        """Lengths of the columns of the rows, shape (n,); 0 for what does not move."""
+        norms = np.zeros(self.values.size)
+        norms[self.moving] = self.analysis.column_norms
+        return norms
 
     @cached_property
     def open_directions(self) -> F64:
@@ -395,19 +341,66 @@ class LocalModel:
         return flags
 
     @cached_property
-    def unknown(self) -> Flags:
-        """Whether the derivatives are too inexact for an interval of a parameter, shape (n,).
+    def identifiability(self) -> Identifiability:
+        """Rank, and the combinations that the data determine."""
+        analysis, moving = self.analysis, self.moving
+        names = [self.names[int(j)] for j in moving]
+        units = None if self.units is None else [self.units[int(j)] for j in moving]
+        withheld = {
+            self.names[int(j)]: float(self.doubts[j]) for j in np.flatnonzero(self._inexact)
+        }
+        combinations = () if self.undecided else determined_combinations(analysis, names, units)
+        determined = []
+        for c in combinations:
+            if c.text:
+                sums = np.zeros((1, self.values.size))
+                sums[:, moving] = c.sums
+                determined.append(replace(c, sums=sums, leading=int(moving[c.leading])))
+        verdict = describe(analysis, names, combinations, self.undecided, withheld)
+        return Identifiability(
+            analysis.singular_values,
+            analysis.rank,
+            verdict,
+            tuple(determined),
+            tuple(self.undecided),
+            withheld=tuple(withheld),
+            weakest=weakest_directions(analysis, names),
+            silent=tuple(names[int(j)] for j in np.flatnonzero(analysis.without_influence)),
+        )
 
-        A parameter that constraints make follow from others is unknown with them, unless the data
-        determine it in spite of them.
+    # ----------------------------------------------------- 5. covariance
+
+    @cached_property
+    def response(self) -> F64:
+        """Changes of the parameters per change of a row, but for the sign, shape (n, m)."""
+        analysis, rank, moving = self.analysis, self.analysis.rank, self.moving
+        right, singular = analysis.right[:, :rank], analysis.singular_values[:rank]
+        left = analysis.scaled(self.rows[:, moving]) @ right / singular
+        inverse = (right / singular) @ left.T / analysis.lengths[:, np.newaxis]
+        return self.tangent.basis[:, moving] @ inverse
+
+    def answer(self, change: F64) -> F64:
+        """Return the change of the estimate by changes of the rows, (m, h) -> (n, h)."""
+        answer: F64 = -(self.response @ change)
+        return answer
+
+    @cached_property
+    def answer_to_noise(self) -> F64:
+        """Changes of the estimate by noise of one standard deviation, shape (n, m).
+
+        Its product with its own transpose is the covariance.
         """
-        doubtful = self._inexact | self.is_undecided
-        if self.kinks is not None:
-            doubtful = doubtful | self.kinks
-        uses = self.tangent.basis != 0.0
-        inherited = (uses & (doubtful & ~self.is_open)).any(axis=1)
-        flags: Flags = np.where(self.tangent.pivots, inherited, doubtful)
-        return flags
+        return -self._mixed(self.response)
+
+    @property
+    def remaining_step(self) -> F64:
+        """Gauss-Newton step within the inequalities that would still lower the cost, shape (n,).
+
+        It is 0 along open directions. Intervals are valid if it is small compared with the standard
+        errors.
+        """
+        model = replace(self, holding=self._holding(0.0))
+        return model.answer(model.right)
 
     @cached_property
     def covariance(self) -> F64:
@@ -437,8 +430,16 @@ class LocalModel:
     @property
     def white_errors(self) -> F64:
         """Standard errors for white noise of one size, shape (n,)."""
-        errors: F64 = np.linalg.norm(self._white(self.response), axis=1)
+        errors: F64 = np.linalg.norm(self._mixed(self.response, white=True), axis=1)
         return errors
+
+    @property
+    def prior_shares(self) -> F64:
+        """Share of the priors in each variance, 0 to 1, shape (n,); NaN without a variance."""
+        by_priors = np.sum(self.answer_to_noise[:, self.samples :] ** 2, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares: F64 = np.minimum(by_priors / np.diag(self.covariance), 1.0)
+        return shares
 
     def freedoms(self, rows: F64, known: F64 | None = None) -> F64:
         """Return the degrees of freedom of the variances of quantities, shape (h,).
@@ -467,7 +468,7 @@ class LocalModel:
         """Degrees of freedom of the parameters' variances, shape (n,)."""
         return self.freedoms(np.eye(self.values.size))
 
-    # ------------------------------------------------------------------ intervals
+    # ------------------------------------------------------ 6. intervals
 
     @cached_property
     def region(self) -> Region | None:
@@ -580,16 +581,7 @@ class LocalModel:
         same = np.isclose(plain.intervals, self.intervals, rtol=1e-9, atol=0.0, equal_nan=True)
         return np.asarray(~same.all(axis=1))
 
-    def releasing(self, parameters: Sequence[int]) -> LocalModel:
-        """Return the model in which no bound holds these parameters."""
-        own = np.zeros(self.values.size, dtype=np.bool_)
-        own[list(parameters)] = True
-        theirs = self.holds & ~(self.limits.rows != 0.0)[:, ~own].any(axis=1)
-        if not theirs.any():
-            return self
-        return replace(self, holding=self.holds & ~theirs)
-
-    # ------------------------------------------------------------------ errors of derivatives
+    # -------------------------------------- 7. errors of the derivatives
 
     @cached_property
     def doubts(self) -> F64:
@@ -603,7 +595,7 @@ class LocalModel:
         if spread is None:
             return doubts
         moving = self.moving
-        doubts[moving] = _standard_error_doubts(
+        doubts[moving] = standard_error_doubts(
             jacobian[:, moving], spread[:, moving], self.analysis
         )
         inherited = np.max(np.where(self.tangent.basis != 0.0, doubts, 0.0), axis=1)
@@ -648,71 +640,21 @@ class LocalModel:
         flags: Flags = np.isin(self.names, list(self.undecided))
         return flags
 
-    # ------------------------------------------------------------------ what it says
-
     @cached_property
-    def identifiability(self) -> Identifiability:
-        """Rank, and the combinations that the data determine."""
-        analysis, moving = self.analysis, self.moving
-        names = [self.names[int(j)] for j in moving]
-        units = None if self.units is None else [self.units[int(j)] for j in moving]
-        withheld = {
-            self.names[int(j)]: float(self.doubts[j]) for j in np.flatnonzero(self._inexact)
-        }
-        combinations = () if self.undecided else determined_combinations(analysis, names, units)
-        determined = []
-        for c in combinations:
-            if c.text:
-                sums = np.zeros((1, self.values.size))
-                sums[:, moving] = c.sums
-                determined.append(replace(c, sums=sums, leading=int(moving[c.leading])))
-        verdict = describe(analysis, names, combinations, self.undecided, withheld)
-        return Identifiability(
-            analysis.singular_values,
-            analysis.rank,
-            verdict,
-            tuple(determined),
-            tuple(self.undecided),
-            withheld=tuple(withheld),
-            weakest=weakest_directions(analysis, names),
-            silent=tuple(names[int(j)] for j in np.flatnonzero(analysis.without_influence)),
-        )
+    def unknown(self) -> Flags:
+        """Whether the derivatives are too inexact for an interval of a parameter, shape (n,).
+
+        A parameter that constraints make follow from others is unknown with them, unless the data
+        determine it in spite of them.
+        """
+        doubtful = self._inexact | self.is_undecided
+        if self.kinks is not None:
+            doubtful = doubtful | self.kinks
+        uses = self.tangent.basis != 0.0
+        inherited = (uses & (doubtful & ~self.is_open)).any(axis=1)
+        flags: Flags = np.where(self.tangent.pivots, inherited, doubtful)
+        return flags
 
 
 def _variance(residuals: F64, freedom: int) -> float:
     return float(residuals @ residuals) / freedom if freedom > 0 else float("nan")
-
-
-def _standard_error_doubts(jacobian: F64, spread: F64, analysis: RankAnalysis) -> F64:
-    """Return the relative change of the standard errors with the Jacobian, shape (n,).
-
-    They are computed again with each of two Jacobians at the same distance from this one as
-    the two estimates for its verification, whose difference is `spread`, from each other.
-    Undetermined directions are the same in both. Infinite if another estimate leaves a
-    direction undetermined; 0 for parameters without standard error.
-    """
-    rank = analysis.rank
-    right = analysis.right[:, :rank]
-    if rank == 0:
-        return np.zeros(right.shape[0])
-    both = np.column_stack([analysis.scaled(part) @ right for part in (jacobian, spread)])
-    triangle = np.asarray(np.linalg.qr(both, mode="r"), dtype=np.float64)
-    plain, apart = triangle[:, :rank], triangle[:, rank:]
-    reference = _sizes(plain, right)
-    doubts = np.zeros(right.shape[0])
-    for sign in (1.0, -1.0):
-        other = _sizes(plain + sign * apart, right)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            change = np.abs(other / reference - 1.0)
-        doubts = np.maximum(doubts, np.where(reference > 0.0, change, 0.0))
-    doubts[analysis.involved] = 0.0
-    return doubts
-
-
-def _sizes(matrix: F64, right: F64) -> F64:
-    """Return the standard errors in scaled parameters for noise of 1, shape (n,)."""
-    _, values, rotation = np.linalg.svd(matrix)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = (right @ rotation.T) / values
-    errors: F64 = np.linalg.norm(np.where(np.isnan(shares), 0.0, shares), axis=1)
-    return errors

@@ -1,15 +1,15 @@
-"""Priors as further rows of a least-squares problem."""
+"""Priors as further rows of a least-squares problem, with known noise."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.problem.priors import Priors
-from fmident.statistics.identifiability import INVISIBLE
+from fmident.statistics.rank import INVISIBLE
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PriorRows:
-    """The priors at the solution.
+    """The q priors at the solution.
 
     `deviations` are the distances above the prior's centre in standard deviations, shape
     (q,), and `slopes` their derivatives with respect to the physical parameters, shape
     (q, n).
     """
 
-    names: tuple[str, ...]
     deviations: F64
     slopes: F64
 
@@ -32,43 +31,37 @@ class PriorRows:
     def at(cls, problem: Problem, p: F64) -> PriorRows | None:
         """Return the priors of a problem at a point, shape (n,); ``None`` if no prior counts."""
         priors = Priors.of(problem)
-        if not priors.count:
-            return None
-        return cls(priors.names, priors.deviations(p), priors.slopes(p))
+        return cls(priors.deviations(p), priors.slopes(p)) if priors.count else None
 
     def along(self, basis: F64) -> PriorRows:
         """Return the priors for parameters that move along the columns of a basis, (n, n)."""
-        return PriorRows(self.names, self.deviations, self.slopes @ basis)
+        return replace(self, slopes=self.slopes @ basis)
 
+    def below(
+        self, jacobian: F64, residuals: F64, spread: F64 | None, noise: float
+    ) -> tuple[F64, F64, F64 | None]:
+        """Return a least-squares problem with the priors as further rows, scaled by the noise."""
+        rows = np.vstack([jacobian, noise * self.slopes])
+        right = np.concatenate([residuals, noise * self.deviations])
+        return rows, right, None if spread is None else np.vstack([spread, 0.0 * self.slopes])
 
-def with_prior_rows(
-    jacobian: F64, residuals: F64, spread: F64 | None, prior: PriorRows, noise: float
-) -> tuple[F64, F64, F64 | None]:
-    """Return a least-squares problem with the priors as further rows, scaled by the noise."""
-    rows = np.vstack([jacobian, noise * prior.slopes])
-    right = np.concatenate([residuals, noise * prior.deviations])
-    exact = None if spread is None else np.vstack([spread, np.zeros_like(prior.slopes)])
-    return rows, right, exact
+    def without_invisible(
+        self, jacobian: F64, spread: F64 | None, column_errors: F64 | None
+    ) -> tuple[F64, F64 | None, F64 | None]:
+        """Return derivatives of the data without columns that are smaller than their own errors.
 
-
-def without_invisible(
-    jacobian: F64, spread: F64 | None, column_errors: F64 | None, prior: PriorRows
-) -> tuple[F64, F64 | None, F64 | None]:
-    """Return derivatives of the data without columns that are smaller than their own errors.
-
-    Only columns of parameters with a prior are dropped, which is exact and should not be
-    obscured by these errors. The others are those of
-    :func:`~fmident.statistics.identifiability.analyse_rank`.
-    """
-    if spread is None and column_errors is None:
-        return jacobian, None, None
-    errors = column_errors if spread is None else np.linalg.norm(spread, axis=0) / INVISIBLE
-    assert errors is not None
-    hidden = np.linalg.norm(jacobian, axis=0) <= errors
-    hidden &= (prior.slopes != 0.0).any(axis=0)
-    seen = np.where(hidden, 0.0, 1.0)
-    return (
-        jacobian * seen,
-        None if spread is None else spread * seen,
-        None if column_errors is None else column_errors * seen,
-    )
+        Only columns of parameters with a prior are dropped: the prior is exact and should not be
+        obscured by these errors. The others are those of
+        :func:`~fmident.statistics.rank.analyse_rank`.
+        """
+        errors = column_errors if spread is None else np.linalg.norm(spread, axis=0) / INVISIBLE
+        if errors is None:
+            return jacobian, None, None
+        hidden = np.linalg.norm(jacobian, axis=0) <= errors
+        hidden &= (self.slopes != 0.0).any(axis=0)
+        seen = np.where(hidden, 0.0, 1.0)
+        return (
+            jacobian * seen,
+            None if spread is None else spread * seen,
+            None if column_errors is None else column_errors * seen,
+        )

@@ -1,7 +1,7 @@
 """What is examined after the search: functions of a :class:`Fit`, the estimate and its problem.
 
-Those that yield findings are diagnostics; the table of all is in
-:mod:`fmident.estimation.assessment`.
+The modules here compute; :mod:`~fmident.estimation.diagnostics.notes` says in words what of it a
+user should know. :mod:`~fmident.estimation.diagnostics.uncertainty` is where intervals begin.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Fit:
     fits, residuals
         Measured and fitted outputs, and the residuals of the data; innovations where the noise was
         modelled.
-    check, priors
+    check
         As in the result.
     curvatures
         Relative curvatures at the ends of linear intervals, where they were measured, by name.
@@ -61,7 +61,6 @@ class Fit:
     fits: tuple[OutputFit, ...] = ()
     residuals: F64 = field(default_factory=lambda: np.empty(0))
     check: ResidualCheck | None = None
-    priors: PriorKnowledge | None = None
     curvatures: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -75,6 +74,11 @@ class Fit:
         return [q.name for q in self.problem.free]
 
     @property
+    def priors(self) -> PriorKnowledge | None:
+        """Contributions of data and priors; ``None`` if unknown, or no prior counts."""
+        return None if self.uncertainty is None else self.uncertainty.prior
+
+    @property
     def statistics(self) -> VerifiedStatistics:
         """The uncertainty, for what is only asked with one."""
         assert self.uncertainty is not None
@@ -82,7 +86,7 @@ class Fit:
 
 
 Diagnostic: TypeAlias = "Callable[[Fit], Iterable[Finding]]"
-"""Yields what is to be said of one subject; nothing where it does not apply."""
+"""Yields the findings on one subject; nothing where it does not apply."""
 
 
 class Recorded(NamedTuple):
@@ -118,6 +122,13 @@ def beginning_at(problem: Problem, p: F64) -> Problem:
         replace(q, initial=start[q.name]) if q.name in start else q for q in problem.parameters
     )
     return replace(problem, parameters=parameters)
+
+
+def values_of(problem: Problem, p: F64) -> str:
+    """Return the values of the free parameters in words."""
+    units = (f" {q.unit}" if q.unit not in (None, "1") else "" for q in problem.free)
+    named = zip(problem.free, p, units, strict=True)
+    return ", ".join(f"{q.name} = {value:.5g}{unit}" for q, value, unit in named)
 
 
 def sizes_of(problem: Problem, p: F64) -> F64:

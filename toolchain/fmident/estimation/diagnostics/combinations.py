@@ -21,21 +21,23 @@ from fmident.evaluation import Evaluator, JacobianError
 from fmident.statistics.identifiability import (
     DeterminedCombination,
     Identifiability,
-    analyse_rank,
     blocks,
     combined_verdict,
     determined_combinations,
     format_combination,
     monomials_of,
-    null_space,
     product_text,
     products_of,
     ranked_for_fixing,
     simple_fractions,
 )
+from fmident.statistics.rank import analyse_rank, null_space
 from fmident.words import listed
 
 if TYPE_CHECKING:
+    from fmident.estimation.diagnostics import Fit
+    from fmident.estimation.diagnostics.distant_influence import DistantInfluence
+    from fmident.estimation.diagnostics.jumps import Jumps
     from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics
     from fmident.problem.model import Problem
 
@@ -307,6 +309,33 @@ def _through_zero(directions: F64, values: F64) -> bool:
     relative = directions / values[:, np.newaxis]
     left = ones - relative @ np.linalg.lstsq(relative, ones, rcond=None)[0]
     return float(np.linalg.norm(left)) < _SCALED * float(np.sqrt(values.size))
+
+
+def with_distant_evidence(
+    fit: Fit, identifiability: Identifiability, jumps: Jumps, influence: DistantInfluence
+) -> VerifiedStatistics:
+    """Return the statistics with their identifiability and what simulations farther away show.
+
+    Where the cost jumps or bends, derivatives are wrong: there are no intervals.
+    """
+    statistics = fit.statistics
+    if jumps.names:
+        identifiability = replace(identifiability, jumps=jumps.names)
+        lost = np.isin(fit.names, jumps.names)
+        if bool(np.isnan(statistics.local.standard_errors[lost]).any()):
+            verdict = "The rank cannot be judged where the cost jumps"
+            identifiability = replace(
+                identifiability, verdict=verdict, determined=(), rank_known=False
+            )
+        statistics = replace(statistics, local=replace(statistics.local, kinks=lost))
+    elif influence.points:
+        places = " and ".join(
+            f"{name} acts at {name} = {point[fit.names.index(name)]:.4g}"
+            for name, point in influence.points.items()
+        )
+        verdict = f"{identifiability.verdict} That is so next to these values only: {places}."
+        identifiability = replace(identifiability, verdict=verdict)
+    return replace(statistics, identifiability=identifiability)
 
 
 def with_fixing(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,10 @@ from fmident.arrays import F64
 from fmident.estimation.comparisons import ResidualCheck
 from fmident.estimation.diagnostics import Fit
 from fmident.estimation.result import ConstraintCheck
-from fmident.findings import Finding, finding
 from fmident.problem.constraints import VIOLATED, Constraints
 from fmident.problem.expressions import Constraint
-from fmident.statistics.intervals import FeasibleSet
+from fmident.statistics.feasible_set import FeasibleSet
 from fmident.statistics.local_model import LocalModel
-from fmident.words import listed, quoted
 
 if TYPE_CHECKING:
     from fmident.estimation.contract import Estimate
@@ -95,53 +92,6 @@ def active_constraints(problem: Problem, p: F64, model: LocalModel | None = None
         if count := min(model.holds.size, int(np.count_nonzero(~equal))):
             holding[~equal] = model.holds[-count:]
     return Active(holding, constraints.violated(p), constraints.at(p).values)
-
-
-def constraint_notes(fit: Fit) -> Iterator[Finding]:
-    """Note constraints that hold the estimate, cut intervals short, or are not kept."""
-    active = fit.active
-    if active is None:
-        return
-    items, equal = Constraints.of(fit.problem).items, Constraints.of(fit.problem).equalities
-    holding = [str(c) for c, h, e in zip(items, active.holding, equal, strict=True) if h and not e]
-    if holding:
-        yield finding(
-            "interval-cut",
-            f"The constraint{'s' * (len(holding) > 1)} {listed(holding)}"
-            f" hold{'s' * (len(holding) == 1)} the estimate: the standard errors are those of"
-            " parameters that move along it; the intervals reach to its other side.",
-        )
-    elif fit.uncertainty is not None and fit.uncertainty.local.cut.any():
-        text = "Inequalities cut the intervals short: they end where a constraint does."
-        yield finding("interval-cut", text)
-    violated = [str(c) for c, v in zip(items, active.violated, strict=True) if v]
-    if violated:
-        text = f"Not kept: {listed(violated)}. The parameters and intervals do not hold."
-        yield finding("interval-cut", text)
-
-
-def bound_notes(fit: Fit) -> Iterator[Finding]:
-    """Note parameters on a bound, and whether the data push them there."""
-    pushed = fit.held if fit.uncertainty is None else fit.held & fit.statistics.local.on_bound
-    for at_bound, effect in (
-        (
-            pushed,
-            ": the data would take {it} farther; the standard errors of the other parameters hold"
-            " for {that}",
-        ),
-        (
-            fit.held & ~pushed,
-            " that nothing pushes against: the other parameters are as uncertain as without it",
-        ),
-    ):
-        names = [name for name, at in zip(fit.names, at_bound, strict=True) if at]
-        if names:
-            one = len(names) == 1
-            text = f"{quoted(names)} {'lies on a bound' if one else 'lie on bounds'}"
-            if fit.uncertainty is not None:
-                it, that = ("it", "that value") if one else ("them", "those values")
-                text += effect.format(it=it, that=that)
-            yield finding("interval-at-bound", text)
 
 
 def constraint_checks(fit: Fit) -> tuple[ConstraintCheck, ...]:

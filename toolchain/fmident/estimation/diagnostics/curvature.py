@@ -26,19 +26,17 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.estimation.diagnostics import Fit, sizes_of
 from fmident.estimation.result import CURVED
-from fmident.findings import Finding, finding
 from fmident.statistics.distributions import student_quantile
 from fmident.statistics.local_model import LEVEL, LocalModel
-from fmident.words import listed
 
 _WEAK = 0.1
-"""Curvature to be expected one standard error away from which on it is measured."""
+"""Curvature to be expected one standard error away, above which it is measured."""
 
 _LONGEST = 1.0
 """Longest step, in sizes of the parameters."""
 
 _OPEN = 100.0
-"""Length of half an interval, in sizes, from which on the derivatives say nothing of its end."""
+"""Length of half an interval, in sizes, above which the derivatives do not show its end."""
 
 _SHORT = 0.1
 """Step along an open direction, in sizes; third derivatives must not count."""
@@ -181,17 +179,3 @@ def _curvature_of_open(fit: Fit, model: LocalModel, line: _Line, missed: F64, bl
     freedom = model.freedom
     quantile = float(student_quantile(0.5 * (1.0 + LEVEL), freedom))
     return CURVED * alone * reach**2 / (model.noise * quantile)
-
-
-def curvature_notes(fit: Fit) -> Iterator[Finding]:
-    """Note intervals that the linear model does not reach."""
-    curved = {name: k for name, k in fit.curvatures.items() if k > CURVED}
-    if curved:
-        each = [f"'{name}' ({k:.2g})" for name, k in curved.items()]
-        yield finding(
-            "interval-curved",
-            f"The model is too curved for the linear interval of {listed(each)}: in brackets its"
-            f" relative curvature at the end of the interval, at most {CURVED:g} where the interval"
-            " holds",
-            "'fmident profile' follows the cost itself.",
-        )

@@ -1,9 +1,5 @@
 """The noise of the residuals: its groups, tones, sensor steps, and the fit of its model.
 
-**Tones of a disturbance, and the steps of a coarse sensor.** Standard errors include both as waves
-of random phase, if the residuals show them (see :mod:`fmident.statistics.noise.waves`). Here they
-are reported.
-
 **A model of the noise** is estimated in turn with the parameters. For a given noise model the
 parameters minimise the squares of the innovations; for given parameters the noise model maximises
 the restricted likelihood of the residuals. Alternating both leads to the maximum of the joint
@@ -34,9 +30,13 @@ from fmident.estimation.comparisons import (
     SharedNoise,
 )
 from fmident.estimation.contract import Estimate, Estimator
-from fmident.estimation.diagnostics import Fit, Recorded, beginning_at, recorded_outputs
+from fmident.estimation.diagnostics import (
+    Fit,
+    Recorded,
+    beginning_at,
+    recorded_outputs,
+)
 from fmident.evaluation import Evaluator
-from fmident.findings import Finding, finding
 from fmident.problem.cost import Cost, MeasuredSignal, TimeDomain
 from fmident.problem.residuals import measured_signals, residual_layout
 from fmident.statistics.noise.covariance import (
@@ -55,7 +55,6 @@ from fmident.statistics.noise.processes import (
     spanned,
 )
 from fmident.statistics.noise.waves import Steps, Wave, factor_of, with_amplitudes
-from fmident.words import counted, quoted
 
 if TYPE_CHECKING:
     from fmident.problem.model import Problem
@@ -67,7 +66,7 @@ _FINE = 1.0
 noise mixes it up."""
 
 _COMMON = 0.5
-"""Samples of an output over those of the output with most, from which on it is compared with it."""
+"""Least number of samples of an output that is compared, over those of the output with most."""
 
 _ROUNDING = 1e-9
 """Residuals smaller than this part of the measured range are rounding, or the solver's error."""
@@ -75,15 +74,6 @@ _ROUNDING = 1e-9
 
 _FEWEST = 100
 """Samples below which nothing is looked for."""
-
-_COARSE = 1.5
-"""Steps of a sensor, in standard deviations of the residuals, from which on they matter."""
-
-_SAME = 0.9999
-"""Correlation of the residuals of two experiments from which on they are one record."""
-
-_SHOWN = 5
-"""Experiments that are named."""
 
 
 _MOST = 12
@@ -177,7 +167,7 @@ def repeated_residuals(
         return ()
     outputs = noisy_outputs(problem)
     innovations = residuals
-    if noise is None:  # what is too weak to be seen in each is there all the same
+    if noise is None:  # a colour too weak for a test is still there
         fitted = fit_noise(outputs, residuals, jacobian, ["auto"] * len(outputs))
         innovations = fitted.whiten(residuals)
     elif not noise.whitened:
@@ -386,65 +376,6 @@ def whitened_fits(
     return tuple(whitened)
 
 
-def disturbance_notes(fit: Fit) -> Iterator[Finding]:
-    """Note tones, and the steps of coarse sensors, in the whitened residuals."""
-    return disturbances(fit.problem, fit.residuals, fit.statistics.local.coloured)
-
-
-def disturbances(problem: Problem, residuals: F64, noise: NoiseFinding | None) -> Iterator[Finding]:
-    """Yield a finding for the tones of each output, and for the steps of each coarse sensor.
-
-    `residuals` are whitened, shape (m,), and `noise` is what the standard errors count.
-    """
-    if residual_layout(problem).size != residuals.size:
-        return
-    waves = [] if noise is None else placed_waves(problem, noise)
-    counted = noise is not None and noise.sums is None
-    tones: dict[str, dict[str, str]] = {}
-    driven = {output.measurement.name for wave, output in waves if wave.driven}
-    for wave, output in waves:
-        if wave.kind == "tone":
-            unit = output.measurement.unit or ""
-            size = f"{wave.amplitude / np.mean(output.scales):.2g} {unit}".rstrip()
-            tones.setdefault(output.measurement.name, {})[f"{wave.frequency:.3g} Hz"] = size
-    for name, heard in tones.items():
-        each = ", ".join(f"{frequency} ({size})" for frequency, size in heard.items())
-        what, it = ("tones", "them") if len(heard) > 1 else ("a tone", "it")
-        text = f"The residuals of '{name}' hold {what} of {each}."
-        if counted:
-            text += f" The standard errors count {it} with any phase."
-        if name in driven:
-            text += " The motion has such a frequency, too: it may be what the model lacks."
-        yield finding("residuals-waves", text, "Find the source, or filter the measurement.")
-    rounded = {o[:2] for wave, o in waves if wave.kind == "steps"} if counted else set()
-    steps: dict[str, str] = {}
-    for output in recorded_outputs(problem):
-        said = _steps(output, residuals[output.rows], counted=output[:2] in rounded)
-        if said:
-            steps[output.measurement.name] = said
-    for text in steps.values():
-        yield finding("residuals-waves", text)
-
-
-def repetition_notes(fit: Fit) -> Iterator[Finding]:
-    """Note residuals that recur in other experiments."""
-    for one in () if fit.check is None else fit.check.repeated:
-        where = quoted(one.experiments, _SHOWN)
-        text = f"The residuals of '{one.output}' repeat in the experiments {where}"
-        if one.correlation > _SAME:
-            text += (
-                ", sample by sample: is this the same record twice? The intervals count it as"
-                " independent experiments and are too narrow. Give each record once."
-            )
-        else:
-            text += (
-                f" (correlation {one.correlation:.2f}). That is not noise: the model lacks"
-                " something, or the sensor errs in the same way each time. The intervals count"
-                " experiments as independent and are too narrow."
-            )
-        yield finding("residuals-repeat", text)
-
-
 def placed_waves(problem: Problem, noise: NoiseFinding) -> list[tuple[Wave, Recorded]]:
     """Return each wave with its output."""
     return [
@@ -453,28 +384,6 @@ def placed_waves(problem: Problem, noise: NoiseFinding) -> list[tuple[Wave, Reco
         for wave in noise.model.waves
         if np.isin(wave.rows[0], output.rows)
     ]
-
-
-def _steps(output: Recorded, residuals: F64, *, counted: bool) -> str:
-    """Return a note on the steps of a sensor; empty if they do not matter."""
-    step = step_of(output.signal.measured[output.signal.rows])
-    if not step > 0.0:
-        return ""
-    size = float(np.std(residuals / output.scales))
-    if not (counted or step > _COARSE * size > 0.0):
-        return ""
-    label = f"{step:.3g} {output.measurement.unit or ''}".rstrip()
-    text = (
-        f"The samples of '{output.measurement.name}' come in steps of {label}, {step / size:.2g}"
-        " times the standard deviation of the residuals: what is rounded away follows the signal,"
-        " and comes back in a record of the same motion."
-    )
-    if counted:
-        return f"{text} The standard errors count it for any zero of the sensor."
-    return (
-        f"{text} The standard errors take it for noise, and may be too small or too large; a finer"
-        " sensor or a faster motion helps."
-    )
 
 
 def step_of(values: F64) -> float:
@@ -493,7 +402,7 @@ def step_of(values: F64) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class InTurn:
+class Alternation:
     """An estimate with a noise model, after a number of rounds.
 
     `settled` says whether parameters and noise model have converged.
@@ -613,12 +522,12 @@ class NoiseAsked:
         return waves_found(self.coloured, residuals, spanned(jacobian), steps)
 
 
-def in_turn(
+def alternation_with_noise(
     problem: Problem,
     evaluator: Evaluator,
     estimate: Estimate,
     search: Callable[[Problem, Evaluator], Estimate],
-) -> InTurn:
+) -> Alternation:
     """Return the estimate with the noise model that the problem requests.
 
     `estimate` is that of ordinary least squares, with plain residuals; `search` estimates
@@ -658,28 +567,7 @@ def in_turn(
     if not settled and result.status == "converged":
         message = f"{result.message}; but the model of the noise still changes"
         result = dataclasses.replace(result, status="limit", message=message, ended_by="stuck")
-    return InTurn(current, at, result, number, settled)
-
-
-def noise_notes(alternation: InTurn | None, asked: bool, drawn: bool) -> list[Finding]:
-    """Return how the noise was modelled, or why not; `drawn` says that draws followed."""
-    if alternation is None:
-        if not asked:
-            return []
-        text = "The noise was not modelled, since the search before it did not converge."
-        return [finding("noise-model", text)]
-    rounds = counted(alternation.rounds, "round")
-    if not alternation.settled:
-        text = (
-            f"Parameters and model of the noise do not agree after {rounds} of both in turn. If"
-            " this remains so, a part of the residuals is what the model lacks, not noise"
-        )
-        hint = "Leave out 'noise', so that the standard errors count the residuals' colour."
-        return [finding("noise-model", text, hint)]
-    texts = [f"Parameters and model of the noise agree after {rounds} of both in turn."]
-    if drawn:
-        texts.append("The draws take the model of the noise of the least cost as known.")
-    return [finding("noise-model", text) for text in texts]
+    return Alternation(current, at, result, number, settled)
 
 
 def _moved(jacobian: F64, step: F64) -> float:

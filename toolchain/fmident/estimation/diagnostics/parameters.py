@@ -1,9 +1,9 @@
-"""Parameters of a result, and what data, priors, draws and the start contribute to them."""
+"""Parameters of a result, and what data, draws and the start contribute to them."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import mul
 from typing import TYPE_CHECKING
@@ -17,15 +17,11 @@ from fmident.estimation.comparisons import (
     DrawnPosterior,
     Influence,
     OutputSensitivity,
-    PriorCheck,
-    PriorKnowledge,
 )
 from fmident.estimation.contract import Draws
 from fmident.estimation.diagnostics import Fit, recorded_outputs
 from fmident.estimation.result import BaseParameter, Factor, ParameterEstimate
-from fmident.findings import Finding, finding
 from fmident.problem.dependent import Dependence
-from fmident.problem.priors import Priors
 from fmident.problem.residuals import residual_layout
 from fmident.statistics.identifiability import DeterminedCombination
 from fmident.statistics.local_model import LocalModel
@@ -41,15 +37,13 @@ _NO_PART = 0.1
 rounded."""
 
 
-_ENDS = (0.025, 0.975)
+ENDS = (0.025, 0.975)
+"""Ends of an interval of draws, as shares of them."""
 
 
 _MOST_ROWS, _LEAST_ROWS = 1000, 100
 _MOST_NUMBERS = 120_000
 """Sensitivities of all outputs together; their file stays below about a megabyte."""
-
-
-_LEAST = 1e-16
 
 
 def parameter_estimates(
@@ -237,7 +231,7 @@ def drawn(
     def of(e: ParameterEstimate) -> ParameterEstimate:
         if e.name not in values:
             return e
-        low, high = np.quantile(values[e.name], _ENDS)
+        low, high = np.quantile(values[e.name], ENDS)
         error = float(np.std(values[e.name], ddof=1))
         interval = (float(low), float(high))
         plain = dataclasses.replace(e, at_bound=False, held=False)
@@ -272,24 +266,6 @@ def drawn_posterior(fit: Fit) -> DrawnPosterior | None:
         for name, own, *efficiency in zip(fit.names, draws.flat.T, *columns, strict=True)
     }
     return DrawnPosterior(parameters, draws.count, draws.values, draws.densities)
-
-
-def draw_notes(fit: Fit) -> Iterator[Finding]:
-    """Note medians that together fit badly, since the posterior is curved."""
-    draws = fit.estimate.draws
-    if draws is None or not fit.problem.sigma_known:
-        return
-    densities = draws.densities.ravel()
-    worst, highest = float(np.quantile(densities, 1.0 - _ENDS[1])), float(np.max(densities))
-    best = draws.flat[int(np.argmax(densities))]
-    if -fit.cost < worst - abs(highest) * 1e-9 and not np.array_equal(best, fit.p):
-        yield finding(
-            "posterior-bends",
-            "The medians of the parameters, taken together, fit the data worse than 97.5 % of the"
-            " draws do: the posterior distribution is curved. The values of least cost are in"
-            " 'settings'",
-            "Use the draws themselves for predictions.",
-        )
 
 
 def output_sensitivities(fit: Fit) -> tuple[OutputSensitivity, ...]:
@@ -352,74 +328,3 @@ def thinned(times: F64, values: F64, most: int) -> tuple[F64, F64]:
     rows = np.take_along_axis(parts, pairs, axis=1).reshape(-1, values.shape[1])
     middles = np.minimum(begins + size // 2, count - 1)
     return times[np.column_stack([begins, middles]).ravel()], rows
-
-
-def prior_knowledge(fit: Fit) -> PriorKnowledge | None:
-    """Return the contributions of data and priors; ``None`` if unknown or no prior counts."""
-    terms = Priors.of(fit.problem).terms
-    contributions = None if fit.uncertainty is None else fit.uncertainty.prior
-    if not terms or contributions is None:
-        return None
-    c, place = contributions, {name: j for j, name in enumerate(fit.names)}
-    units = {q.name: q.unit for q in fit.problem.parameters}
-    alone, checks = c.alone(), []
-    for k, (name, prior) in enumerate(terms):
-        known, by_prior = (np.nan, np.nan, np.nan), False
-        if (j := place.get(name)) is not None:
-            known = (float(c.shares[j]), float(c.data_values[j]), float(c.data_errors[j]))
-            by_prior = bool(alone[j])
-        distance = float(c.deviations[k]), float(c.p_values[k])
-        checks.append(PriorCheck(name, units[name], str(prior), *known, *distance, by_prior))
-    return PriorKnowledge(
-        tuple(checks),
-        dict(zip(fit.names, c.shares.tolist(), strict=True)),
-        c.distance,
-        c.compared,
-        c.p_value,
-        tuple(name for name, flag in zip(fit.names, c.open, strict=True) if flag),
-    )
-
-
-def after_stages(stages: Sequence[PriorKnowledge | None]) -> PriorKnowledge | None:
-    """Return the priors' contribution in a run with stages, by last stage of a parameter."""
-    known = [k for k in stages if k is not None]
-    if len(known) < 2:
-        return known[0] if known else None
-    checks = {c.name: c for k in known for c in k.checks}
-    shares = {name: share for k in known for name, share in k.shares.items()}
-    open_ones = {n: n in k.left_open for k in known for n in k.shares}
-    return PriorKnowledge(
-        tuple(checks.values()), shares, left_open=tuple(n for n, o in open_ones.items() if o)
-    )
-
-
-def prior_notes(fit: Fit) -> Iterator[Finding]:
-    """Note priors that contradict the data."""
-    known = fit.priors
-    if known is None or not known.conflict:
-        return
-    each = "; ".join(conflict_of(c) for c in known.conflict)
-    p = ""
-    if known.compared:
-        p = f" (p = {known.p_value:.2g})" if known.p_value > _LEAST else f" (p < {_LEAST:g})"
-    text = (
-        f"Prior and data contradict each other{p}: {each}. The estimate lies between the two, and"
-        " its intervals hold for neither."
-    )
-    if not fit.problem.sigma_known:
-        text += (
-            " The noise is not given: what the model cannot explain because of the prior counts as"
-            " noise, and another minimum may be nearer to the data. Give sigma for each output, or"
-            " begin elsewhere."
-        )
-    hint = "Correct the prior, or look for what the model or the data lack."
-    yield finding("prior-conflict", text, hint)
-
-
-def conflict_of(check: PriorCheck) -> str:
-    """Return in words how far a prior is from the data."""
-    unit = "" if check.unit in (None, "1") else f" {check.unit}"
-    text = f"'{check.name}' has the prior {check.prior}{unit}"
-    if np.isfinite(check.data_value):
-        text += f", but {check.data_value:.4g} +- {check.data_error:.2g}{unit} by the data alone"
-    return f"{text}, {abs(check.deviation):.2g} standard deviations apart"

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident.arrays import F64, root_mean_square
-from fmident.estimation.diagnostics import Fit
 from fmident.estimation.diagnostics.constraints import Active, active_constraints, feasible_set
 from fmident.estimation.diagnostics.noise import noise_of
+from fmident.estimation.diagnostics.priors import prior_knowledge
 from fmident.estimation.result import DerivativeCheck
 from fmident.evaluation import Evaluator
-from fmident.evaluation.derivatives.verification import Judgement, tightened_note
+from fmident.evaluation.derivatives.verification import Judgement
 from fmident.evaluation.solver_error import SolverError, solver_error
-from fmident.findings import Finding, finding
-from fmident.statistics.distributions import student_quantile
 from fmident.statistics.identifiability import Identifiability
 from fmident.statistics.local_model import LocalModel
 from fmident.statistics.prior import PriorRows
-from fmident.statistics.prior_contribution import (
-    PriorContribution,
-    prior_contribution,
-    prior_sentences,
-)
-from fmident.words import counted, quoted
 
 if TYPE_CHECKING:
+    from fmident.estimation.comparisons import PriorKnowledge
     from fmident.estimation.contract import Estimate
     from fmident.problem.model import Problem
 
@@ -44,7 +37,7 @@ _SHIFTED = 0.2
 """Standard errors by which the error of the integration may move an estimate unsaid: intervals
 cover 94.6 % in place of 95 %."""
 
-_MATTERS = 1e-4
+MATTERS = 1e-4
 """Relative change of a value below which it does not matter: data without noise leave nearly no
 standard error."""
 
@@ -63,23 +56,16 @@ same error, has made the data."""
 _EPS = float(np.finfo(np.float64).eps)
 
 
-_FEW = 5.0
-"""Degrees of freedom below which intervals are far wider than two standard errors: 2.8 for 4."""
-
-_AWAY = 0.5
-"""Standard errors from the minimum from which on intervals cover visibly less: 92 %, not 95 %."""
-
-
 @dataclass(frozen=True, eq=False)
 class VerifiedStatistics:
-    """The local model at an estimate, from verified derivatives, and what is said of it.
+    """The local model at an estimate, from verified derivatives, with rank and constraints.
 
     `exact` says that the derivatives are sensitivities, not differences.
     """
 
     local: LocalModel
     identifiability: Identifiability
-    prior: PriorContribution | None = None
+    prior: PriorKnowledge | None = None
     active: Active | None = None
     derivatives: DerivativeCheck = field(default_factory=DerivativeCheck)
     exact: bool = False
@@ -251,13 +237,11 @@ class _Verification:
         )
 
     def completed(self, model: LocalModel) -> VerifiedStatistics:
-        """Return the local model with what is said of it."""
+        """Return the local model with rank, priors and constraints."""
         model = replace(model, holding=replace(model, holding=None).holds)  # as verified
-        identifiability, prior = model.identifiability, prior_contribution(model)
-        if prior is not None:
-            more = prior_sentences(prior, model.names, model.moving.size)
-            verdict = f"{identifiability.verdict} {more}".rstrip()
-            identifiability = replace(identifiability, verdict=verdict)
+        identifiability, (prior, by) = model.identifiability, prior_knowledge(self._problem, model)
+        verdict = f"{identifiability.verdict} {by}".rstrip()
+        identifiability = replace(identifiability, verdict=verdict)
         active = active_constraints(self._problem, self._p, model)
         return VerifiedStatistics(model, identifiability, prior, active)
 
@@ -272,10 +256,10 @@ class _Verification:
         # Data that the same simulation has made leave no residuals, and no standard errors.
         least = _EPS * np.where(size > 0.0, size, 1.0)
         shifts = changes / np.maximum(model.standard_errors, least)
-        matters = (np.nan_to_num(shifts) > _SHIFTED) & (changes > _MATTERS * size)
+        matters = (np.nan_to_num(shifts) > _SHIFTED) & (changes > MATTERS * size)
         if not matters.any() and not share:
             return _Effect()
-        parts = np.maximum(_SHIFTED / shifts[matters], _MATTERS * size[matters] / changes[matters])
+        parts = np.maximum(_SHIFTED / shifts[matters], MATTERS * size[matters] / changes[matters])
         enough = float(min([*parts, _HIDDEN / share if share else np.inf]))
         needed = None
         if not ignores_tolerance and tolerance is not None:
@@ -333,115 +317,3 @@ class _Verification:
 def _worth(model: LocalModel) -> tuple[int, float]:
     """Return a sort key that is lower for a better model."""
     return len(model.undecided), float(model.doubts.max(initial=0.0))
-
-
-def few_samples(fit: Fit) -> Iterator[Finding]:
-    """Note that there are too few samples to estimate the noise."""
-    rank, left = fit.statistics.identifiability.rank, fit.statistics.local.degrees_of_freedom
-    if left <= 0 < rank and not fit.problem.sigma_known:
-        yield finding(
-            "no-intervals",
-            f"There are no intervals: {counted(rank + left, 'sample')} for"
-            f" {counted(rank, 'parameter')} are too few to estimate the size of the noise",
-            "Give each output its sigma, or more samples.",
-        )
-
-
-def few_degrees_of_freedom(fit: Fit) -> Iterator[Finding]:
-    """Warn of intervals that are wide since little is known of the size of the noise."""
-    model, names = fit.statistics.local, np.array(fit.names)
-    freedoms = model.parameter_freedoms
-    few = np.isfinite(model.standard_errors) & (freedoms < _FEW)
-    if not few.any() or fit.estimate.draws is not None:
-        return
-    least = float(freedoms[few].min())
-    more = "a longer record" if model.coloured else "more samples, or the sigma of each output"
-    yield finding(
-        "few-degrees-of-freedom",
-        f"the size of the noise is known with {least:.2g} degrees of freedom only: the intervals"
-        f" reach as far as {student_quantile(0.975, least):.3g} standard errors to each side"
-        f" ({quoted(names[few].tolist(), 3)})",
-        f"{more} would make them shorter",
-    )
-
-
-def poorly_determined(fit: Fit) -> Iterator[Finding]:
-    """Note parameters that are identifiable in principle but not from these data."""
-    for q, value, error in zip(
-        fit.problem.free, fit.p, fit.statistics.local.standard_errors, strict=True
-    ):
-        if np.isfinite(error) and error > max(abs(value), abs(q.initial)) > 0.0:
-            text = f"'{q.name}' is poorly determined: {value:.3g} with a standard error of"
-            yield finding("interval-poor", f"{text} {error:.3g}")
-
-
-def away_from_minimum(fit: Fit) -> Iterator[Finding]:
-    """Note parameters far from the minimum, compared with their intervals.
-
-    Not every estimator goes to the minimum: some solve other equations, others end early.
-    """
-    steps, errors = fit.statistics.local.remaining_step, fit.statistics.local.standard_errors
-    names = [
-        f"'{q.name}' by {abs(step) / error:.2g}"
-        for q, value, step, error in zip(fit.problem.free, fit.p, steps, errors, strict=True)
-        if np.isfinite(error)
-        and abs(step) > _AWAY * error
-        and abs(step) > _MATTERS * max(abs(value), abs(q.initial))
-    ]
-    if names and fit.estimate.draws is None:
-        yield finding(
-            "away-from-minimum",
-            "The cost is lower elsewhere, farther away than the intervals allow for, in standard"
-            f" errors: {', '.join(names)}. The intervals hold around that minimum, not around these"
-            " values",
-            "The search ended before it: see why it stopped."
-            if fit.searches
-            else "A further stage with least-squares goes there.",
-        )
-
-
-def inexact_derivatives(fit: Fit) -> Iterator[Finding]:
-    """Note effects of the simulation tolerance on estimate and intervals."""
-    check, identifiability = fit.statistics.derivatives, fit.statistics.identifiability
-    if check.tightened is not None:
-        yield tightened_note(check.tightened, check.tolerance, exact=fit.statistics.exact)
-
-    def effect(shifts: Mapping[str, float], share: float) -> str:
-        if not shifts:
-            size = f"{share:.2g} times as large as" if share >= 1.0 else f"{share:.0%} of"
-            return f"makes an error of the outputs that is {size} the residuals"
-        changes = ", ".join(f"'{name}' by {x:.2g} standard errors" for name, x in shifts.items())
-        return f"moves the estimate ({changes}), which the intervals do not count"
-
-    if check.step_shifts or check.step_share:
-        yield finding(
-            "derivatives",
-            "The outputs of the FMU depend on the communication step: its length"
-            f" {effect(check.step_shifts, check.step_share)}",
-            f"{check.step_advice}, and estimate again.",
-        )
-    if check.shifts or check.share:
-        cause = (
-            "the FMU's own solver, which ignores the tolerance,"
-            if check.needed is None
-            else f"the integration at the tolerance {check.tolerance:g}"
-        )
-        text = f"The error of {cause} {effect(check.shifts, check.share)}"
-        yield finding("derivatives", text, f"{check.advice}, and estimate again.")
-    if check.unknown:
-        yield finding(
-            "solver-error-unknown",
-            "The FMU ignores the tolerance, and it is not known how far the error of its own"
-            f" solver moves the estimate: {check.unknown}",
-        )
-    # Where the cost jumps, no tolerance makes a derivative.
-    if {*identifiability.withheld, *identifiability.undecided} - {*identifiability.jumps}:
-        if check.ignores_tolerance:
-            text = (
-                "The FMU ignores the tolerance, so that more exact derivatives need a finer solver"
-                " in the FMU"
-            )
-            yield finding("derivatives", text)
-        elif check.tightened is None and check.tolerance is None:
-            text = "The FMU names no tolerance"
-            yield finding("derivatives", text, "Give evaluation.tolerance, such as 1e-8.")

@@ -16,7 +16,8 @@ from fmident.estimation.checks import build_options, suited
 from fmident.estimation.comparisons import CountedNoise, OutputFit, OutputSensitivity
 from fmident.estimation.contract import Estimator, Generation, Iteration
 from fmident.estimation.diagnostics.noise import refuse_noise
-from fmident.estimation.diagnostics.parameters import after_stages, dependent_after_stages
+from fmident.estimation.diagnostics.parameters import dependent_after_stages
+from fmident.estimation.diagnostics.priors import after_stages
 from fmident.estimation.fits import output_fits
 from fmident.estimation.monitor import Audience, Observer, RunPlan
 from fmident.estimation.result import (

@@ -62,7 +62,7 @@ from fmident.statistics.noise.series import (
 from fmident.statistics.noise.waves import Steps, Wave, steps_in, tones_in, with_amplitudes
 
 REJECTED = 1e-3
-"""Probability from which on a hypothesis about the noise is rejected."""
+"""Probability below which a hypothesis about the noise is rejected."""
 
 _LEFT = 0.5
 """Part of the cost that a last step leaves at least where an estimate is near the minimum."""
@@ -85,7 +85,7 @@ _MOST_UNSURE = 3.0
 the first order, from which it comes."""
 
 _FEWEST_OF_TEST = 20
-"""Samples of an output from which on an autoregression is fitted."""
+"""Least number of samples of an output to which an autoregression is fitted."""
 
 
 _FEWEST_COSINES, _SHARE = 6, 4
@@ -181,9 +181,6 @@ class NoiseFinding:
         return self.model.freedoms(answers)
 
 
-Kind = Literal["coloured", "unequal", "uneven"]
-
-
 def noise_found(
     outputs: Sequence[NoisyOutput],
     residuals: F64,
@@ -234,7 +231,8 @@ def noise_found(
         model = dataclasses.replace(model, waves=waves)
         return NoiseFinding(model, output_noise(model, seen), True, unequal, False, sums=sums)
     shared = shared_noise(model.whiten(untouched), together, REJECTED)
-    model, uneven = with_uneven_noise(model, residuals, jacobian)
+    model = with_uneven_noise(model, residuals, jacobian)
+    uneven = model.scales is not None
     if not (any(coloured) or unequal or uneven or waves or shared):
         return None
     model = dataclasses.replace(model, waves=waves, shared=shared)
@@ -307,18 +305,21 @@ def _is_noise(residuals: F64, left: F64, rank: int, *, sigma_known: bool) -> boo
     return not sigma_known or size >= _TOO_SMALL * freedom
 
 
-def with_uneven_noise(model: NoiseModel, residuals: F64, jacobian: F64) -> tuple[NoiseModel, bool]:
-    """Return the model with unequal sizes of innovations, and whether they are unequal."""
+def with_uneven_noise(model: NoiseModel, residuals: F64, jacobian: F64) -> NoiseModel:
+    """Return the model with the sizes of innovations, if they are unequal (HC3)."""
     white, left = model.whiten(residuals), spanned(model.whiten(jacobian))
-    if not left.shape[1]:
-        return model, False
     innovations = white - left @ (left.T @ white)
     # Those of the parameters' combinations, by least squares on the residuals as they are.
     answers = model.answers_to_innovations(spanned(jacobian).T)
-    if not white_test(innovations, answers**2) < REJECTED:
-        return model, False
+    return _scaled_if_uneven(model, innovations, left, answers)
+
+
+def _scaled_if_uneven(model: NoiseModel, innovations: F64, left: F64, answers: F64) -> NoiseModel:
+    """Return the model with sizes of innovations that the columns `left` are fitted to, (m, r)."""
+    if not left.shape[1] or not white_test(innovations, answers**2) < REJECTED:
+        return model
     leverage = np.minimum(np.sum(left**2, axis=1), 0.99)
-    return dataclasses.replace(model, scales=np.abs(innovations) / (1.0 - leverage)), True
+    return dataclasses.replace(model, scales=np.abs(innovations) / (1.0 - leverage))
 
 
 def whitened_finding(
@@ -333,17 +334,14 @@ def whitened_finding(
     innovations = residuals - left @ (left.T @ residuals)
     untouched = without_parameters(model.outputs, residuals, left)[0]
     model = dataclasses.replace(model, shared=shared_noise(untouched, together, REJECTED))
-    uneven = bool(left.shape[1]) and white_test(innovations, left.T**2) < REJECTED
-    if uneven:
-        leverage = np.minimum(np.sum(left**2, axis=1), 0.99)
-        model = dataclasses.replace(model, scales=np.abs(innovations) / (1.0 - leverage))
+    model = _scaled_if_uneven(model, innovations, left, left.T)
     plain = dataclasses.replace(model, scales=None, shared=())
     return NoiseFinding(
         model,
         output_noise(plain, plain.colour(residuals)),
         not model.white,
         len(model.outputs) > 1,
-        uneven,
+        model.scales is not None,
         whitened=True,
         size=size,
         unsure=(jacobian, _unsure(plain, jacobian)),

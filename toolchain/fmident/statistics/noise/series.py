@@ -48,7 +48,7 @@ _EVEN = 0.05
 """Part of the sampling interval by which distances of samples may be off a multiple of it."""
 
 _APART = 2000
-"""Sampling intervals between two samples from which on these are taken for independent."""
+"""Sampling intervals between two samples above which these are taken for independent."""
 
 _ROUNDING = 1e-14
 
@@ -59,21 +59,21 @@ Indices = npt.NDArray[np.intp]
 
 
 _FEWEST = 20
-"""Common instants from which on a correlation is looked for."""
+"""Least number of common instants for a correlation."""
 
 
 _LAGS = 20
 _FEWEST_OF_TEST = 10
-"""Samples from which on a test says something."""
+"""Least number of samples for a test."""
 
 _SHARE = 5
 """Samples per lag."""
 
 _LOOKS = (1, 5, _LAGS)
-"""Lags that are looked at."""
+"""Lags of the test."""
 
 _PER_SAMPLE, _STRICT, _LENIENT = 2.5, 1e-3, 0.05
-"""Probability from which on a record counts as correlated, times its samples; its limits."""
+"""Probability below which a record counts as correlated, times its samples; its limits."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ _HARMONICS = 6
 """Waves of rounding that are looked for: one of high order needs hardly any noise."""
 
 _CLEAR = 10.0
-"""Mean square of the two coefficients of a wave of rounding, over that of noise, from which on it
+"""Mean square of the two coefficients of a wave of rounding, over that of noise, above which it
 counts."""
 
 Kind = Literal["tone", "steps"]

@@ -18,7 +18,7 @@ import pandas as pd
 from fmident.arrays import F64
 from fmident.errors import EstimationError
 from fmident.report.tables import column, fit_table, read_table
-from fmident.statistics.choice import (
+from fmident.statistics.model_selection import (
     Criteria,
     Fit,
     LikelihoodRatio,

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, signal, stats
 
 from fmident.arrays import F64
-from fmident.statistics.choice import Fit, likelihood_ratio, modelled_likelihood
+from fmident.statistics.model_selection import Fit, likelihood_ratio, modelled_likelihood
 from fmident.statistics.noise.processes import outputs_of
 
 

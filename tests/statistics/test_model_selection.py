@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from fmident.arrays import F64
-from fmident.statistics.choice import (
+from fmident.statistics.model_selection import (
     Fit,
     akaike_weights,
     correlation_time,
