@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from fmident.evaluation.tasks import Outcomes
 
@@ -64,12 +64,10 @@ class Activities:
         return outcomes if self.listener is None else self._count(self.listener, outcomes, tasks)
 
     def _count(self, listener: Listener, outcomes: Outcomes, tasks: int) -> Outcomes:
-        if not self._text:
-            with self.during(BATCH, simulations=tasks):
-                yield from self._count(listener, outcomes, tasks)
-            return
-        text = self._text
-        for outcome in outcomes:
-            yield outcome
-            self._done += 1
-            listener(text, self._done, self._expected)
+        batch = nullcontext() if self._text else self.during(BATCH, simulations=tasks)
+        with batch:
+            text = self._text
+            for outcome in outcomes:
+                yield outcome
+                self._done += 1
+                listener(text, self._done, self._expected)

@@ -115,7 +115,8 @@ class Evaluator(Closes):
 
     def cost(self, p: F64) -> float:
         """Return ``1/2 sum r^2`` at `p`; infinite if a simulation failed."""
-        return self._runs.priors.cost(self._checked(p)[0], self.data_residuals(p))
+        points = self._checked(p)
+        return self._runs.priors.cost(points[0], self._runs.residuals(points)[0])
 
     def costs(self, points: F64) -> F64:
         """Return the cost at several points, (k, n) -> (k,), as one batch."""
@@ -176,7 +177,7 @@ class Evaluator(Closes):
 
         Raises `JacobianError` if the simulation fails at `p`, or everywhere around it.
         """
-        jacobian = self.data_jacobian(p)
+        jacobian = self._derivatives.jacobian(self._checked(p)[0])
         return self._along_priors(p, jacobian, np.eye(jacobian.shape[1]))
 
     def jacobian_is_exact(self, p: F64) -> bool:

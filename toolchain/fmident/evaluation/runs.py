@@ -28,7 +28,7 @@ from fmident.evaluation.memory import (
 from fmident.evaluation.setups import output_variables, own_tolerance, without_integration
 from fmident.evaluation.side_by_side import in_callers_thread, whole_of
 from fmident.evaluation.tasks import Outcomes, Simulated, SimulationFailure, SimulationTask
-from fmident.problem.model import Problem
+from fmident.problem.model import Problem, SearchSpace
 from fmident.problem.priors import Priors
 from fmident.problem.residuals import (
     cost_residuals,
@@ -111,7 +111,9 @@ class Runs:
             carries = self.sensitive.carries(len(new))
             if carries:
                 self.sensitive.carried(used=False)
-            fresh = self._run(points[new], remember=True, sensitivities=carries)
+            tasks = self._tasks_of(points[new], sensitivities=carries)
+            outcomes = self._simulate(tasks, remember=True)
+            fresh = self._residuals_of(points[new], tasks, outcomes)
             for i, r in zip(new, fresh, strict=True):
                 self._remember(points[i], Evaluated(self.priors.cost(points[i], r), r))
                 known[i] = r
@@ -141,9 +143,22 @@ class Runs:
             costs[new] = population.costs
         return costs
 
-    def probe(self, points: F64, tolerance: float | None = None, finer: int = 1) -> F64:
-        """Return the residuals without caching, at another tolerance or with `finer` steps."""
-        return self._run(points, remember=False, tolerance=tolerance, finer=finer)
+    def probe(
+        self,
+        points: F64,
+        tolerance: float | None = None,
+        finer: int = 1,
+        space: SearchSpace | None = None,
+    ) -> F64:
+        """Return the residuals without caching, at another tolerance or with `finer` steps.
+
+        With `space`, the points are those of the search space; they are moved into the bounds.
+        """
+        if space is not None:
+            physical = space.to_physical(points)
+            points = np.clip(physical, self.problem.lower, self.problem.upper)
+        tasks = self._tasks_of(points, tolerance, finer=finer)
+        return self._residuals_of(points, tasks, self._simulate(tasks, remember=False))
 
     @cached_property
     def tolerance(self) -> float | None:
@@ -226,9 +241,8 @@ class Runs:
         """Restore the state after :meth:`_record` in an earlier process."""
         self._expect(len(points))
         simulations = self.counts.simulations
-        usable = [p for p in points if bool(np.isfinite(p).all())]
-        tasks = [task for p in usable for task in self._tasks(p)]
-        self._simulate(tasks, remember=True, restored=True)
+        usable = points[np.isfinite(points).all(axis=1)]
+        self._simulate(self._tasks_of(usable), remember=True, restored=True)
         recorder.served.restored += self.counts.simulations - simulations
         self.counts.failed(population.last_failure, population.failures)
         for p, cost in zip(points, population.costs, strict=True):
@@ -264,28 +278,28 @@ class Runs:
         if self._whole is not None:
             self._whole._take_best(best)
 
-    def _run(
+    def _tasks_of(
         self,
         points: F64,
-        *,
-        remember: bool,
-        again: bool = False,
         tolerance: float | None = None,
         sensitivities: bool = False,
         finer: int = 1,
-    ) -> F64:
-        """Return residuals of shape (k, m), NaN rows where a simulation failed.
+    ) -> list[SimulationTask]:
+        """Return the tasks of all finite points, those of one point after those of another."""
+        more = tolerance, sensitivities, finer
+        return [task for p in points if self._is_finite(p) for task in self._tasks(p, *more)]
 
-        `again` means that they were known in an earlier process.
+    def _residuals_of(
+        self, points: F64, tasks: Sequence[SimulationTask], outcomes: Sequence[Simulated]
+    ) -> F64:
+        """Return the residuals of points from the outcomes of their tasks, (k, m).
+
+        Rows are NaN where a simulation failed, or the point is not finite.
         """
         count = len(self.problem.experiments)
         rows = np.full((len(points), self._residual_count()), np.nan)
-        usable = [k for k, p in enumerate(points) if self._is_finite(p)]
-        more = tolerance, sensitivities, finer
-        tasks = [task for k in usable for task in self._tasks(points[k], *more)]
-        outcomes = self._simulate(tasks, remember=remember, again=again)
         outputs = [self.sensitive.plain(task, y) for task, y in zip(tasks, outcomes, strict=True)]
-        for i, k in enumerate(usable):
+        for i, k in enumerate(np.flatnonzero(np.isfinite(points).all(axis=1))):
             rows[k] = self.whiten(points[k], outputs[i * count : (i + 1) * count])
         return rows
 
@@ -426,8 +440,11 @@ class Runs:
 
     def _recall(self, p: F64, item: Evaluated) -> F64:
         """Return the residuals at a point of which a journal has only the cost."""
+        points = np.atleast_2d(p)
         with self.counts.paused():  # it was counted when the cost was restored
-            residuals: F64 = self._run(np.atleast_2d(p), remember=False, again=True)[0]
+            tasks = self._tasks_of(points)
+            outcomes = self._simulate(tasks, remember=False, again=True)
+        residuals: F64 = self._residuals_of(points, tasks, outcomes)[0]
         if self.best is not None and np.array_equal(p, self.best.parameters):
             self.best = dataclasses.replace(self.best, residuals=residuals)
         else:

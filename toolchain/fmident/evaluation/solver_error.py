@@ -331,7 +331,13 @@ class Integration:
             error = np.zeros(base.size)
             for tolerance in others:
                 if self._ignores_tolerance:
-                    error = base - self._at(point, tolerance)
+                    # Exact columns at this tolerance come at no extra cost.
+                    known = self._exact.knows(point)
+                    linearised = self._exact.at(point, tolerance) if known else None
+                    if linearised is None:
+                        error = base - self._runs.probe(point[np.newaxis, :], tolerance)[0]
+                    else:
+                        error = base - linearised.residuals
                     self._ignores_tolerance = not error.any()
             self._known = (key, error)
         error = self._known[1]
@@ -365,11 +371,3 @@ class Integration:
             return 1.0
         order = np.log(float(np.linalg.norm(coarse)) / left) / -np.log(TIGHTER)
         return float(np.clip(order, _SLOWEST, _FASTEST))
-
-    def _at(self, point: F64, tolerance: float) -> F64:
-        """Return the residuals at another tolerance, together with exact columns if any."""
-        linearised = self._exact.at(point, tolerance) if self._exact.knows(point) else None
-        if linearised is not None:
-            return linearised.residuals
-        row: F64 = self._runs.probe(point[np.newaxis, :], tolerance)[0]
-        return row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -258,22 +259,11 @@ class StepPlan(LoopPlan):
         if self.three:
             self.claim_lines()
 
-    def runner(
-        self,
-        instance: BaseInstance,
-        *,
-        pause: Callable[[float], None],
-    ) -> Runner:
-        """Return the runner of the steps, which makes no pauses."""
-        run_steps, address = loops().run_co_simulation, self.run.address
+    def runner(self, state: I64, pause: Callable[[float], None]) -> Runner:
+        """Return the compiled loop, which makes no pauses."""
+        return partial(loops().run_co_simulation, self.run.address, state.ctypes.data)
 
-        def run(begin: int, end: int, state: I64) -> bool:
-            good = run_steps(address, begin, end, state.ctypes.data)
-            return bool(good) or self._ends_here(instance, state)
-
-        return run
-
-    def _ends_here(self, instance: BaseInstance, state: I64) -> bool:
+    def ends_in_last_step(self, instance: BaseInstance, state: I64) -> bool:
         """Return whether the FMU discarded the last step to request termination at the stop time.
 
         The outputs of the last instant are still read, but inputs not set, which FMI 2.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,11 +36,8 @@ from fmident.fmu.values import (
 InputUpdate = Literal["after_step", "before_step"]
 
 
-class Runner(Protocol):
-    """Runs communication steps `begin` to `end`; returns False when stopped."""
-
-    def __call__(self, begin: int, end: int, state: I64, /) -> bool:
-        """Run the steps; for `state` see :mod:`fmident.fmu.native_code.program`."""
+Runner = Callable[[int, int], int]
+"""Runs the communication steps from one number to another; returns 0 when stopped."""
 
 
 @dataclass(frozen=True)
@@ -170,11 +167,16 @@ class Plan(ABC):
         """Proceed from the end of initialisation to the first step; raises like `initialise`."""
 
     @abstractmethod
-    def runner(self, instance: BaseInstance, *, pause: Callable[[float], None]) -> Runner:
+    def runner(self, state: I64, pause: Callable[[float], None]) -> Runner:
         """Return the runner that executes the steps and records outputs.
 
-        Within long steps it calls `pause` with the time reached, s, which may raise.
+        For `state` see :mod:`fmident.fmu.native_code.program`. Within long steps it calls `pause`
+        with the time reached, s, which may raise.
         """
+
+    def ends_in_last_step(self, instance: BaseInstance, state: I64) -> bool:
+        """Return whether the runner only stopped because the FMU ends with the last step."""
+        return False
 
     @abstractmethod
     def stopped(self, state: I64) -> Stop:

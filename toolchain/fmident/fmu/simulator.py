@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
@@ -66,11 +66,16 @@ class OpenFmu(Protocol):
 
 @dataclass(frozen=True)
 class _Simulation:
-    """What all passes of a run share; `time_limit` is of each, s."""
+    """What all passes of a run share.
+
+    `time_limit` is that of each pass, s; `steps` and `warnings` are the counts before the run.
+    """
 
     prepared: Prepared
     time_limit: float | None
     capture: Capture
+    steps: int
+    warnings: int
 
 
 class Simulator(Closes):
@@ -205,83 +210,83 @@ class Simulator(Closes):
             self._state[FAILED_STEP] = -1
             prepared = self._plans.prepare(setup, values or {})
             self._runs += 1
-            run = _Simulation(prepared, time_limit, Capture(self.captures_output))
-            counts = self._steps, self._warnings
-
-            def forget() -> None:
-                """Discard the messages and counts of a run to be repeated."""
-                self._steps, self._warnings = counts
-                self._state[FAILED_STEP] = -1
-                self._buffer.clear()
-
+            capture = Capture(self.captures_output)
+            run = _Simulation(prepared, time_limit, capture, self._steps, self._warnings)
+            comparison = self._reuse.comparison(setup, prepared.values)
+            outcomes: list[F64 | RunFailed] = []
             try:
-                compare = self._reuse.comparison(setup, prepared.values)
-                outputs = self._outputs(run, forget)
-                if compare is not None:
-                    outputs = compare(outputs, lambda: self._outputs(run, forget), forget)
+                while not outcomes or (comparison and comparison.needs_another(outcomes)):
+                    if outcomes:
+                        self._forget(run)
+                        self._holder.set_aside()
+                    for plan in prepared.plan.passes:
+                        failure = self._run_pass(plan, run)
+                        if failure is not None:
+                            break
+                    outcomes.append(self._outcome(prepared.plan, plan, failure))
             finally:
-                printed = output_records(run.capture.text)
+                printed = output_records(capture.text)
                 self.log = (*self._holder.notes, *self._records(), *printed)
                 self._holder.notes.clear()
-            if isinstance(outputs, RunFailed):
+            if isinstance(outcomes[-1], RunFailed):
                 self._failures += 1
-                raise simulation_error(self.description.name, outputs, self.log)
-            return outputs
+                raise simulation_error(self.description.name, outcomes[-1], self.log)
+            return outcomes[-1]
 
-    def _outputs(self, run: _Simulation, forget: Callable[[], None]) -> F64 | RunFailed:
-        """Run each pass of a plan from start to end; return the outputs, or why that failed."""
-        plan, failure = run.prepared.plan, None
-        for part in plan.passes:
-            part.renew()
-            while (failure := self._pass(part, run)) is not None and failure.again:
-                forget()
+    def _forget(self, run: _Simulation) -> None:
+        """Discard the messages and counts of a run to be repeated."""
+        self._steps, self._warnings = run.steps, run.warnings
+        self._state[FAILED_STEP] = -1
+        self._buffer.clear()
+
+    def _run_pass(self, plan: Plan, run: _Simulation) -> RunFailed | None:
+        """Run a plan from start to end, again if it asks for that; return why it failed."""
+        plan.renew()
+        again = True
+        while again:
+            failure = None
+            try:
+                run.capture.begin()
+                self._report("instantiate", plan.times[0])
+                instance = self._holder.renew()
+                self._report("initialise", plan.times[0])
+                plan.initialise(instance, run.prepared.assignment, run.prepared.values)
+                plan.read(instance, 0)
+                self._refuse_not_finite(plan, 0, 1)
+                self._run_steps(plan, run)
+                self._terminate(ended=plan.finish())
+            except CallFailed as call:
+                failure = self.describe_failure(call, plan)
+            except RunFailed as error:
+                failure = error
+            finally:  # see Capture.around
+                try:
+                    run.capture.end()
+                except BaseException:
+                    run.capture.end()
+                    raise
+            if failure is not None and failure.ended is not None:
+                run.capture.around(lambda: self._terminate(ended=True))
+            again = failure is not None and failure.again
+            if again:
+                self._forget(run)
                 run.capture.around(self._holder.set_aside)
-            self.doubt = self.doubt or part.doubt
-            notes = [note(text) for text in (*part.remarks(), part.doubt) if text]
-            self._holder.notes.extend(n for n in notes if n not in self._holder.notes)
-            if failure is not None:
-                break
+        self.doubt = self.doubt or plan.doubt
+        notes = [note(text) for text in (*plan.remarks(), plan.doubt) if text]
+        self._holder.notes.extend(n for n in notes if n not in self._holder.notes)
+        return failure
+
+    def _outcome(self, plan: Plan, last: Plan, failure: RunFailed | None) -> F64 | RunFailed:
+        """Return the outputs of a plan, or the failure of its pass `last`."""
         outputs = np.ascontiguousarray(plan.assemble()[:: plan.substeps])
         if failure is None:
             return outputs
-        if part is not plan.passes[0] and not failure.timed_out:
+        if last is not plan.passes[0] and not failure.timed_out:
             failure.code = failure.code or Code.NOT_DIFFERENTIABLE  # the outputs are there
         failure.outputs = leading(outputs, int(self._state[FAILED_STEP]) // plan.substeps + 1)
         return failure
 
-    def _pass(self, plan: Plan, run: _Simulation) -> RunFailed | None:
-        """Run a plan from start to end; return why that failed, if it did."""
-        failure = None
-        try:
-            run.capture.begin()
-            self.initialise(replace(run.prepared, plan=plan))
-            plan.read(self.instance, 0)
-            self._refuse_not_finite(plan, 0, 1)
-            self._run(plan, run)
-            self._terminate(ended=plan.finish())
-        except CallFailed as call:
-            failure = self.describe_failure(call, plan)
-        except RunFailed as error:
-            failure = error
-        finally:  # see Capture.around, which would be two more frames around each run
-            try:
-                run.capture.end()
-            except BaseException:
-                run.capture.end()
-                raise
-        if failure is not None and failure.ended is not None:
-            run.capture.around(lambda: self._terminate(ended=True))
-        return failure
-
-    def initialise(self, prepared: Prepared) -> None:
-        """Initialise the instance, with the inputs of the first instant."""
-        plan = prepared.plan
-        self._report("instantiate", plan.times[0])
-        instance = self._holder.renew()
-        self._report("initialise", plan.times[0])
-        plan.initialise(instance, prepared.assignment, prepared.values)
-
-    def _run(self, plan: Plan, run: _Simulation) -> None:
+    def _run_steps(self, plan: Plan, run: _Simulation) -> None:
         """Run all steps in chunks, between which the interpreter can respond."""
         time_limit = run.time_limit
 
@@ -296,8 +301,8 @@ class Simulator(Closes):
                     says_time=False,
                 )
 
-        run_steps = plan.runner(self.instance, pause=check)
         state = self._state
+        run_steps = plan.runner(state, check)
         state[:] = 0
         steps = plan.times.size - 1
         begin = 0
@@ -311,7 +316,7 @@ class Simulator(Closes):
                 chunk = 1
             self._report("step", plan.times[begin])
             end = min(steps, begin + chunk)
-            good = run_steps(begin, end, state)
+            good = run_steps(begin, end) or plan.ends_in_last_step(self.instance, state)
             done = end if good else int(state[FAILED_STEP])
             self._refuse_not_finite(plan, begin + 1, done + 1)
             before, now = now, time.perf_counter()

@@ -511,7 +511,8 @@ def measure_curvature(
     # Nothing is infinitely large: without groups no row is taken for one of an event.
     floor = _EVENT * noise if around.groups else np.inf
     for _ in range(_TRIALS):
-        probes = _second_differences(around, trial, open_columns, floor)
+        points, one_sided = _trial_points(around, trial, open_columns)
+        probes = _second_differences(around.base, around.evaluate(points), one_sided, floor)
         open_columns = [
             j
             for j, probe in zip(open_columns, probes, strict=True)
@@ -581,12 +582,11 @@ class _Curve:
         return undecided or large
 
 
-def _second_differences(
-    around: Neighbourhood, trial: F64, columns: Sequence[int], floor: float
-) -> list[_Probe]:
-    """Return one probe per column, central if possible; rows above `floor` may be events."""
-    base, z = around.base, around.z
-    points, one_sided = [], []
+def _trial_points(
+    around: Neighbourhood, trial: F64, columns: Sequence[int]
+) -> tuple[F64, list[bool]]:
+    """Return two points per column, (2 k, n), and whether both are on the same side."""
+    z, points, one_sided = around.z, [], []
     for j in columns:
         h = trial[j]
         aside = -1.0 if z[j] + h > around.upper[j] else 1.0 if z[j] - h < around.lower[j] else 0.0
@@ -595,7 +595,13 @@ def _second_differences(
             point = z.copy()
             point[j] += shift
             points.append(point)
-    values = around.evaluate(np.array(points))
+    return np.array(points), one_sided
+
+
+def _second_differences(
+    base: F64, values: F64, one_sided: Sequence[bool], floor: float
+) -> list[_Probe]:
+    """Return one probe per column from its two trials; rows above `floor` may be events."""
     probes = []
     for first, other, aside in zip(values[::2], values[1::2], one_sided, strict=True):
         second = base - 2.0 * first + other if aside else first - 2.0 * base + other

@@ -8,7 +8,7 @@ the measurement model alone need no simulation.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from zipfile import is_zipfile
@@ -90,11 +90,14 @@ class Exact:
             return None
         key = (point.tobytes(), tolerance)
         known = self._found.get(key)
-        if known is None:
-            known = self._linearised(point, tolerance)
-            if known is not None:
-                self._found.put(key, known)
-        return known
+        # Without sensitivities in spite of the need, nobody differentiates after all.
+        if known is not None or (self._needed and self._runs.sensitive.known is None):
+            return known
+        outcomes = self._runs.linearised(point, tolerance)
+        linearised = None if outcomes is None else self._linearised(point, outcomes)
+        if linearised is not None:
+            self._found.put(key, linearised)
+        return linearised
 
     @property
     def needs_simulation(self) -> bool:
@@ -149,12 +152,8 @@ class Exact:
         each = _UNKNOWN if tolerance is None else _TIMES_TOLERANCE * tolerance
         return np.array([each if j in self._acting else _ROUNDING for j in self.columns])
 
-    def _linearised(self, point: F64, tolerance: float | None) -> Linearised | None:
-        if self._needed and self._runs.sensitive.known is None:
-            return None  # nobody differentiates after all
-        outcomes = self._runs.linearised(point, tolerance)
-        if outcomes is None:
-            return None
+    def _linearised(self, point: F64, outcomes: Sequence[F64]) -> Linearised | None:
+        """Return residuals and exact columns from outputs and sensitivities of each experiment."""
         outputs, sensitivities = [], []
         for i, (experiment, y) in enumerate(zip(self._problem.experiments, outcomes, strict=True)):
             width = len(output_variables(experiment))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -78,39 +79,19 @@ class Derivatives:
 
     def jacobian(self, point: F64) -> F64:
         """Return the Jacobian at `point`, (n,) -> (m, n)."""
-        known = self._jacobians.get(point.tobytes())
+        key, settings, count = point.tobytes(), self._problem.evaluation, point.size
+        known = self._jacobians.get(key)
         if known is not None:
             return known.copy()
         exact = self.exact.at(point)  # first: it simulates what residuals need as well
         base = self.base(point)
-        if not bool(np.isfinite(base).all()):
-            raise JacobianError(
-                f"there is no Jacobian where the simulation fails: {self.runs.reason()}",
-                hint="start elsewhere, or narrow the bounds",
-            )
-        columns = self._columns(point, base, exact)
-        self.runs.counts.add(jacobians=1)
-        self._last = (point.tobytes(), columns)
-        jacobian: F64 = columns.jacobian / self.space.derivative(point)
-        if exact is not None:
-            jacobian[:, self.exact.columns] = exact.jacobian
-        self._jacobians.put(point.tobytes(), jacobian)
-        return jacobian.copy()
-
-    def _columns(self, point: F64, base: F64, exact: Linearised | None) -> Columns:
-        """Return the Jacobian with respect to the search space, by differences where needed."""
-        settings, count = self._problem.evaluation, point.size
-        if exact is None and settings.difference == "sensitivities":
-            raise JacobianError(
-                f"there are no sensitivities: {self.runs.sensitive.reason}",
-                hint='use difference = "auto", which takes finite differences there',
-            )
+        self._refuse(base, exact)
         columns = Columns(np.zeros((base.size, count)), np.zeros(count), ())
         differenced = tuple(range(count)) if exact is None else self.exact.others
         if differenced:
             comparable = self._last is not None and self._differenced == differenced
-            known = self._last[1].smooth if self._last is not None and comparable else None
-            steps = self._steps_for(point, differenced)
+            smooth = self._last[1].smooth if self._last is not None and comparable else None
+            steps = self.measure_steps(point, differenced)
             points = len(differenced) * (1 + (settings.scheme == "central"))
             with self.runs.activities.during(DERIVATIVES, points):
                 columns = difference_columns(
@@ -120,13 +101,31 @@ class Derivatives:
                     settings.scheme,
                     differenced,
                     self.runs.reason,
-                    known,
+                    smooth,
                 )
+        slope = self.space.derivative(point)
+        jacobian: F64 = columns.jacobian / slope
         if exact is not None:
             own = list(self.exact.columns)
-            columns.jacobian[:, own] = exact.jacobian * self.space.derivative(point)[own]
-        self._differenced = differenced
-        return columns
+            jacobian[:, own] = exact.jacobian
+            columns.jacobian[:, own] = exact.jacobian * slope[own]
+        self._differenced, self._last = differenced, (key, columns)
+        self.runs.counts.add(jacobians=1)
+        self._jacobians.put(key, jacobian)
+        return jacobian.copy()
+
+    def _refuse(self, base: F64, exact: Linearised | None) -> None:
+        """Raise `JacobianError` where residuals or exact columns allow no Jacobian."""
+        if not bool(np.isfinite(base).all()):
+            raise JacobianError(
+                f"there is no Jacobian where the simulation fails: {self.runs.reason()}",
+                hint="start elsewhere, or narrow the bounds",
+            )
+        if exact is None and self._problem.evaluation.difference == "sensitivities":
+            raise JacobianError(
+                f"there are no sensitivities: {self.runs.sensitive.reason}",
+                hint='use difference = "auto", which takes finite differences there',
+            )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -201,7 +200,7 @@ class Derivatives:
         acts = np.zeros(point.size, dtype=np.bool_)
         acts[columns] = np.sqrt(np.mean((exact.jacobian * reach) ** 2, axis=0)) > nothing
         if others:
-            influence = self._steps_for(point, tuple(others)).influence
+            influence = self.measure_steps(point, others).influence
             acts[others] = False if influence is None else influence[others]
         return acts, nothing
 
@@ -215,21 +214,31 @@ class Derivatives:
         self._jacobians.put(key, jacobian)
         self._given = (key, column_errors)
 
-    def measure_steps(self, point: F64) -> StepSizes:
-        """Return the steps at `point`, chosen again if the present ones do not apply there."""
-        return self._steps_for(point, self.exact.others or tuple(range(point.size)))
+    def measure_steps(self, point: F64, columns: Sequence[int] | None = None) -> StepSizes:
+        """Return the steps at `point`, chosen again if the present ones do not apply there.
 
-    def _steps_for(self, point: F64, columns: tuple[int, ...]) -> StepSizes:
-        """Return steps that include those of these columns."""
+        They include those of `columns`, by default all that are not exact, or all.
+        """
+        needed = columns or self.exact.others or range(point.size)
         known = () if self.steps is None else np.flatnonzero(np.isfinite(self.steps.steps))
         stepped = {int(j) for j in known}
-        if self.steps is None or not stepped.issuperset(columns) or self._is_stale(point):
-            wanted = sorted(stepped.union(columns))
-            self._chosen_at = self.space.from_physical(point)
-            base = self.base(point)
+        if self.steps is not None and stepped.issuperset(needed) and not self._is_stale(point):
+            return self.steps
+        settings, wanted = self._problem.evaluation, sorted(stepped.union(needed))
+        self._chosen_at = self.space.from_physical(point)
+        base = self.base(point)
+        size, magnitude = self.parameter_size(point), self.runs.output_magnitude(base)
+        own, relative = self._own_steps(point), settings.relative_step
+        if relative is not None or bool(np.isfinite(own[wanted]).all()):
+            steps = fixed_steps(relative or _UNUSED, size, magnitude, settings.scheme)
+        else:
             points = POINTS - 1 + 2 * len(wanted)
             with self.runs.activities.during("measuring the noise of the simulation", points):
-                self.steps = self._choose_steps(point, base, wanted)
+                around = self.around(point, base)
+                steps = choose_steps(around, size, magnitude, settings.scheme, wanted)
+        difference: Difference = "central" if settings.difference == "central" else "forward"
+        reasons = ["" if j in wanted else str(self.exact.origin(j)) for j in range(point.size)]
+        self.steps = steps.with_own_steps(own, difference).only(wanted, reasons)
         return self.steps
 
     def _is_stale(self, point: F64) -> bool:
@@ -240,25 +249,13 @@ class Derivatives:
         far = np.abs(z - self._chosen_at) > _STALE * size
         return bool((shrunk | far).any())
 
-    def _choose_steps(self, point: F64, base: F64, columns: list[int]) -> StepSizes:
-        settings = self._problem.evaluation
-        size, magnitude = self.parameter_size(point), self.runs.output_magnitude(base)
+    def _own_steps(self, point: F64) -> F64:
+        """Return the steps of the problem's parameters in the search space, NaN without one."""
         own = np.array([np.nan if q.step is None else q.step for q in self._problem.free])
         p = self.space.to_physical(self.space.from_physical(point))
         # With log scaling by how much the logarithm grows.
-        own = np.where(self.space.log, np.log1p(own / np.abs(p)), own / self.space.scale)
-        relative = settings.relative_step
-        if relative is not None or bool(np.isfinite(own[columns]).all()):
-            steps = fixed_steps(relative or _UNUSED, size, magnitude, settings.scheme)
-        else:
-            around = self.around(point, base)
-            steps = choose_steps(around, size, magnitude, settings.scheme, columns)
-        difference: Difference = "central" if settings.difference == "central" else "forward"
-        reasons = [
-            "" if j in columns else str(self.exact.origin(j))
-            for j in range(len(self._problem.free))
-        ]
-        return steps.with_own_steps(own, difference).only(columns, reasons)
+        steps: F64 = np.where(self.space.log, np.log1p(own / np.abs(p)), own / self.space.scale)
+        return steps
 
     def column_errors(self, point: F64) -> F64 | None:
         """Return the expected error norm of each column at `point`, shape (n,)."""
@@ -292,12 +289,7 @@ class Derivatives:
 
     def around(self, point: F64, base: F64, tolerance: float | None = None) -> Neighbourhood:
         """Return the search space around `point`; no point in it can become the best one."""
-
-        def residuals(points: F64) -> F64:
-            physical = self.space.to_physical(points)
-            inside = np.clip(physical, self._problem.lower, self._problem.upper)
-            return self.runs.probe(inside, tolerance)
-
+        residuals = partial(self.runs.probe, tolerance=tolerance, space=self.space)
         z, groups = self.space.from_physical(point), self._places.groups
         return Neighbourhood(residuals, base, z, self.space.lower, self.space.upper, groups)
 

@@ -440,18 +440,20 @@ def other_columns(derivatives: Derivatives, point: F64) -> F64 | None:
             matrix[:, exact] = tight.jacobian
     if (columns := derivatives.last_differenced) and derivatives.steps is not None:
         around, size = derivatives.around(point, base), derivatives.parameter_size(point)
-        slopes = _by_other_steps(around, derivatives.steps, last.jacobian, size, columns)
-        matrix[:, columns] = slopes / derivatives.space.derivative(point)[columns]
+        offsets = _other_offsets(around, derivatives.steps, last.jacobian, size, columns)
+        slope = derivatives.space.derivative(point)
+        for j, sample in zip(offsets, around.samples(list(offsets.items())), strict=True):
+            if sample is not None:
+                matrix[:, j] = sample.slope / slope[j]
     return matrix
 
 
-def _by_other_steps(
+def _other_offsets(
     around: Neighbourhood, steps: StepSizes, jacobian: F64, size: F64, columns: Sequence[int]
-) -> F64:
-    """Return `columns` of a Jacobian with other steps, one simulation each, shape (m, c).
+) -> dict[int, float]:
+    """Return another offset for each of the `columns` that has one.
 
-    `jacobian` is that of the original `steps`, shape (m, n). NaN if there is no such step,
-    or the simulation fails.
+    `jacobian` is that of the original `steps`, shape (m, n).
     """
     root, longest = np.sqrt(around.base.size), longest_step(around, size)
     offsets = {}
@@ -469,11 +471,7 @@ def _by_other_steps(
         offset = around.inside(j, float(-np.sign(around.inside(j, used)) * length))
         if abs(offset) > 0.5 * length:
             offsets[j] = offset
-    matrix = np.full((around.base.size, len(columns)), np.nan)
-    for j, sample in zip(offsets, around.samples(list(offsets.items())), strict=True):
-        if sample is not None:
-            matrix[:, list(columns).index(j)] = sample.slope
-    return matrix
+    return offsets
 
 
 def exact_jacobian(derivatives: Derivatives, point: F64, tolerance: float) -> F64 | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from fmident.evaluation.executors.base import (
     ExecutorReport,
     FmuExecutor,
 )
-from fmident.evaluation.setups import Prepared
 from fmident.evaluation.tasks import (
     Outcomes,
     Simulated,
@@ -118,40 +117,36 @@ class InProcessExecutor(FmuExecutor):
 
     def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
         """Run one task after the other."""
-        for index, task in enumerate(tasks):
-            spent = self.spent[0 if task.other is None else task.other.experiment.times.size]
-            # What other processes of a busy machine take is not a reason to start more of them.
-            began = time.thread_time()
-            with come_back():
-                self._try_reset()
-                before = self._memory()
-                outcome = self._run_one(self._table.of(task), task.values)
-                held = 0 if isinstance(outcome, SimulationFailure) else outcome.nbytes
-                self._watch(self._memory() - before - held)
-            spent.seconds += time.thread_time() - began
-            spent.simulations += 1
-            yield index, outcome
+        return enumerate(map(self._run_one, tasks))
 
-    def _run_one(self, prepared: Prepared, values: Mapping[str, float]) -> Simulated:
-        if prepared.number not in self._prepared:
-            self._simulator.prepare(prepared.setup, prepared.values)
-            self._prepared.add(prepared.number)
-        try:
-            outputs = self._simulator.simulate(
-                prepared.setup, values, time_limit=self._settings.timeout
-            )
-        except SimulationError as error:
-            self._timeouts += error.timed_out
-            return SimulationFailure.of(error, values, prepared.experiment)
-        count = len(prepared.setup.output_names)
-        return refuse_not_finite(outputs, values, prepared.experiment, count)
-
-    def _try_reset(self) -> None:
-        """Test once whether the FMU can be reset."""
-        if self._verdict is None:
-            limit = self._settings.timeout
-            trials = [(prepared.setup, prepared.values) for prepared in self._table.own]
-            self._verdict = try_reset(self._simulator, trials, time_limit=limit)
+    def _run_one(self, task: SimulationTask) -> Simulated:
+        spent = self.spent[0 if task.other is None else task.other.experiment.times.size]
+        limit, values = self._settings.timeout, task.values
+        # What other processes of a busy machine take is not a reason to start more of them.
+        began = time.thread_time()
+        with come_back():
+            if self._verdict is None:
+                trials = [(own.setup, own.values) for own in self._table.own]
+                self._verdict = try_reset(self._simulator, trials, time_limit=limit)
+            before = self._memory()
+            prepared = self._table.of(task)
+            if prepared.number not in self._prepared:
+                self._simulator.prepare(prepared.setup, prepared.values)
+                self._prepared.add(prepared.number)
+            outcome: Simulated
+            held = 0
+            try:
+                outputs = self._simulator.simulate(prepared.setup, values, time_limit=limit)
+            except SimulationError as error:
+                self._timeouts += error.timed_out
+                outcome = SimulationFailure.of(error, values, prepared.experiment)
+            else:
+                count, held = len(prepared.setup.output_names), outputs.nbytes
+                outcome = refuse_not_finite(outputs, values, prepared.experiment, count)
+            self._watch(self._memory() - before - held)
+        spent.seconds += time.thread_time() - began
+        spent.simulations += 1
+        return outcome
 
     def _watch(self, growth: int) -> None:
         """Replace the instance after a number of runs, or when memory has grown."""

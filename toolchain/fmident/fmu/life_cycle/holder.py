@@ -9,7 +9,8 @@ states, inputs, calculated values or outputs of the last step remain.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -25,12 +26,6 @@ from fmident.fmu.setup import SimulationSetup
 
 Reuse = Literal["checked", "trusted", "never"]
 Outcome = F64 | RunFailed
-Once = Callable[[], Outcome]
-"""Runs a simulation."""
-
-Comparison = Callable[[Outcome, Once, Callable[[], None]], Outcome]
-"""Compares the outcome of a run with that of a new instance, which it returns. Given are how to run
-the simulation again, and how to undo the counts and log of a run."""
 
 
 class InstanceHolder:
@@ -196,26 +191,41 @@ class ReuseCheck:
         if not self._checks or not self._holder.resets or known:
             return None
         count = self._holder.instantiations
+        return Comparison(self._holder, count, lambda: passed.update({names: other}))
 
-        def compare(outcome: Outcome, once: Once, forget: Callable[[], None]) -> Outcome:
+
+@dataclass(frozen=True)
+class Comparison:
+    """Comparison of one run on a used instance with the same run on new ones.
+
+    `count` is the number of instantiations before; `accept` notes that the reset is trustworthy.
+    """
+
+    holder: InstanceHolder
+    count: int
+    accept: Callable[[], None]
+
+    def needs_another(self, outcomes: Sequence[Outcome]) -> bool:
+        """Return whether to run again, on a new instance; else draw the conclusion.
+
+        The first of the outcomes is that of the used instance. The last one counts.
+        """
+        if len(outcomes) == 1:
             # An FMU that refuses its reset has been instantiated anew already.
-            if self._holder.instantiations != count or _timed_out(outcome):
-                return outcome
-            fresh = self._anew(once, forget)
-            if _same(outcome, fresh):
-                self._holder.instantiations = count  # that for the comparison was not necessary
-                if not isinstance(fresh, RunFailed):
-                    passed[names] = other
-                return fresh
-            return fresh if _timed_out(fresh) else self._give_up_resets(fresh, once, forget)
+            return self.holder.instantiations == self.count and not _timed_out(outcomes[0])
+        same = _same(*outcomes[-2:])
+        if len(outcomes) == 3:
+            self._give_up_resets(same)
+        elif same:
+            self.holder.instantiations = self.count  # the new one was not necessary
+            if not isinstance(outcomes[1], RunFailed):
+                self.accept()
+        return len(outcomes) == 2 and not same and not _timed_out(outcomes[1])
 
-        return compare
-
-    def _give_up_resets(self, fresh: Outcome, once: Once, forget: Callable[[], None]) -> Outcome:
-        """Instantiate for each run from now on; return the result of another new instance."""
-        again = self._anew(once, forget)
-        self._holder.never_reset()
-        if _same(fresh, again):
+    def _give_up_resets(self, repeats_itself: bool) -> None:
+        """Instantiate for each run from now on, and note why."""
+        self.holder.never_reset()
+        if repeats_itself:
             remark = (
                 "a reset does not bring the FMU back to its initial state: it is instantiated"
                 " anew for each simulation, which takes longer"
@@ -225,13 +235,7 @@ class ReuseCheck:
                 "the FMU does not repeat itself, not even when it is instantiated anew: results"
                 " depend on what was simulated before"
             )
-        self._holder.notes.append(note(remark))
-        return again
-
-    def _anew(self, once: Once, forget: Callable[[], None]) -> Outcome:
-        forget()
-        self._holder.set_aside()
-        return once()
+        self.holder.notes.append(note(remark))
 
 
 def _timed_out(outcome: Outcome) -> bool:

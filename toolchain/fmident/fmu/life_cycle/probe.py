@@ -188,66 +188,57 @@ class _Attempt:
         self._at_run = at_run
         self.compared = False
 
-    def outputs(self, setup: SimulationSetup, values: Mapping[str, Value]) -> F64 | None:
-        """Run and return the outputs; ``None`` if that fails."""
-        self._simulator.trust_reset(setup)
-        self._at_run(True)
-        try:
-            return self._simulator.simulate(setup, values, time_limit=self._time_limit)
-        except SimulationError:
-            return None
-        finally:
-            self._at_run(False)
-
-    def anew(self, setup: SimulationSetup, values: Mapping[str, Value]) -> F64 | None:
-        """Run on a new instance."""
-        self._simulator.prepare(setup, values)
-        self._simulator.renew_instance()
-        return self.outputs(setup, values)
+    def outputs(
+        self, setup: SimulationSetup, values: Mapping[str, Value], *, anew: bool
+    ) -> F64 | None:
+        """Run on a new instance or a used one; return the outputs, ``None`` if that fails."""
+        simulator, outputs = self._simulator, None
+        if anew:
+            simulator.prepare(setup, values)
+            simulator.renew_instance()
+        # A run that has failed may have taken the used instance with it.
+        for _ in range(1 if anew or simulator.would_reset else 2):
+            simulator.trust_reset(setup)
+            self._at_run(True)
+            try:
+                outputs = simulator.simulate(setup, values, time_limit=self._time_limit)
+            except SimulationError:
+                outputs = None
+            finally:
+                self._at_run(False)
+        return outputs
 
     def verdict(self) -> ResetVerdict:
         """Return the result of the test."""
         for trial in self._trials:
             self._simulator.prepare(*trial)
         setup, values = self._trials[0]
-        first, reset = self._first(setup, values)
-        if first is not None and not reset and setup.times.size > 2:
+        first = self.outputs(setup, values, anew=True)
+        if first is not None and not self._simulator.would_reset and setup.times.size > 2:
             # The FMU itself ended the first run, at its last instant: that does without a reset.
             setup = setup.shortened(setup.times.size - 1)
-            first, _ = self._first(setup, values)
+            first = self.outputs(setup, values, anew=True)
         if first is None:
             return ResetVerdict()
         self.compared = True
         shifted_values = _moved(values)
         aside = [(setup, shifted_values)] if shifted_values else []
-        others = [(s, v, self._after_reset(s, v)) for s, v in (*aside, *self._trials[1:])]
-        again = self._after_reset(setup, values)
+        others = []
+        for other, given in (*aside, *self._trials[1:]):
+            others.append((other, given, self.outputs(other, given, anew=False)))
+        again = self.outputs(setup, values, anew=False)
         if again is None or not np.array_equal(first, again):
             return self._blame(setup, values, first, again)
         for other, given, outputs in others:
-            fresh = self.anew(other, given)
+            fresh = self.outputs(other, given, anew=True)
             if fresh is not None and (outputs is None or not np.array_equal(fresh, outputs)):
                 return self._blame(other, given, fresh, outputs)
         return ResetVerdict()
 
-    def _first(
-        self, setup: SimulationSetup, values: Mapping[str, Value]
-    ) -> tuple[F64 | None, bool]:
-        """Return the outputs of a new instance, and whether it is reset after such a run."""
-        first = self.anew(setup, values)
-        return first, self._simulator.would_reset
-
-    def _after_reset(self, setup: SimulationSetup, values: Mapping[str, Value]) -> F64 | None:
-        """Return the outputs of an instance that was used before."""
-        # A run that has failed may have taken the instance with it.
-        if not self._simulator.would_reset:
-            self.outputs(setup, values)
-        return self.outputs(setup, values)
-
     def _blame(
         self, setup: SimulationSetup, values: Mapping[str, Value], first: F64, again: F64 | None
     ) -> ResetVerdict:
-        fresh = self.anew(setup, values)
+        fresh = self.outputs(setup, values, anew=True)
         prefix = "fmi3" if self._simulator.description.fmi_version.startswith("3.") else "fmi2"
         after = "the run after fails" if again is None else _largest(first, again, setup)
         if fresh is not None and np.array_equal(first, fresh):

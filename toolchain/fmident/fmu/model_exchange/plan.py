@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -205,22 +206,17 @@ class ExchangePlan(LoopPlan):
 
     # ---------------------------------------------------------------------- the steps
 
-    def runner(
-        self,
-        instance: BaseInstance,
-        *,
-        pause: Callable[[float], None],
-    ) -> Runner:
+    def runner(self, state: I64, pause: Callable[[float], None]) -> Runner:
         """Return the runner of the steps."""
         budget = _FIRST_BUDGET
-        run_steps, address = loops().run_model_exchange, self.run.address
+        run_steps = partial(loops().run_model_exchange, self.run.address, state.ctypes.data)
 
-        def run(begin: int, end: int, state: I64) -> bool:
+        def run(begin: int, end: int) -> bool:
             nonlocal budget
             while True:
                 self.run.budget = budget
                 began = perf_counter()
-                if run_steps(address, begin, end, state.ctypes.data):
+                if run_steps(begin, end):
                     return True
                 if state[program.WHY] != program.PAUSED:
                     return False

@@ -270,12 +270,12 @@ class SensitivePlan(ExchangePlan):
         if loops().record_sensitivities(self.equation.address, time, 0) != 0:
             raise self._failure(time)
 
-    def runner(self, instance: BaseInstance, *, pause: Callable[[float], None]) -> Runner:
+    def runner(self, state: I64, pause: Callable[[float], None]) -> Runner:
         """Return the runner of the steps, which refuses derivatives that are not finite."""
-        run = super().runner(instance, pause=pause)
+        run = super().runner(state, pause)
 
-        def run_checked(begin: int, end: int, state: I64) -> bool:
-            good = run(begin, end, state)
+        def run_checked(begin: int, end: int) -> int:
+            good = run(begin, end)
             if good:
                 self._refuse_not_finite(begin, end + 1)
             elif state[program.WHY] == program.NO_SENSITIVITIES:

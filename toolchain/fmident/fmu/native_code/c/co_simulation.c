@@ -138,8 +138,8 @@ static int communication_step(CoSimulation *c, int64_t i) {
 }
 
 /* Takes communication steps `begin` to `end`. Returns whether none failed. */
-EXPORTED int fmident_run_co_simulation(CoSimulation *c, int64_t begin, int64_t end,
-                                       int64_t *state) {
+EXPORTED int fmident_run_co_simulation(CoSimulation *c, int64_t *state, int64_t begin,
+                                       int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     state[STEP] = i; /* at once: another process looks there after a crash */
     const int outcome = communication_step(c, i);

@@ -402,8 +402,8 @@ static int communication_step(ModelExchange *m, int64_t i) {
 
 /* Takes communication steps `begin` to `end`. After a pause, when the budget of steps is used up,
  * the same call continues. Returns whether none failed. */
-EXPORTED int fmident_run_model_exchange(ModelExchange *m, int64_t begin, int64_t end,
-                                        int64_t *state) {
+EXPORTED int fmident_run_model_exchange(ModelExchange *m, int64_t *state, int64_t begin,
+                                        int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     state[STEP] = i;
     const int outcome = communication_step(m, i);
