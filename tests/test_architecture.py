@@ -332,7 +332,7 @@ def test_what_is_dear_to_import_waits_until_it_is_needed() -> None:
     """Each command starts a Python; SciPy and pandas may be imported where they are used."""
     dear = ["matplotlib", "numba", "jinja2"]
     code = (
-        "import sys, fmident.evaluation.executors.kind, fmident.estimation.run, "
+        "import sys, fmident.evaluation.executors.registry, fmident.estimation.run, "
         "fmident.plugins\nfmident.plugins.load_plugins()\n"
         f"print([name for name in {dear} if name in sys.modules])"
     )

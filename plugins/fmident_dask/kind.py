@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fmident.errors import Code, EstimationError, Location
-from fmident.evaluation.executors.kind import ExecutorKind
+from fmident.evaluation.executors.registry import ExecutorKind
 from fmident.options import Options
 
 if TYPE_CHECKING:

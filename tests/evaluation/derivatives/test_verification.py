@@ -192,7 +192,7 @@ def test_differences_that_suffice_cost_a_simulation_each_and_know_their_error() 
     assert np.all(missed < 2.0 * np.linalg.norm(verified.errors, axis=0))
     assert np.all(np.linalg.norm(verified.errors, axis=0) < 1e-2 * np.linalg.norm(EXACT, axis=0))
     assert verified.tolerance is None
-    assert verified.findings == ()
+    assert evaluator.notes == ()
 
 
 def test_what_does_not_suffice_is_taken_again_along_directions() -> None:
@@ -240,7 +240,6 @@ def test_sensitivities_are_compared_with_those_at_tighter_tolerances(
     # The error shows up to a part of it.
     np.testing.assert_allclose(verified.errors, -EXACT * left, rtol=0.011, atol=1e-9)
     assert verified.tolerance == pytest.approx(tolerance)
-    assert [f.code for f in verified.findings] == ["derivatives-tightened"] * (rounds > 0)
 
 
 def test_only_the_column_that_is_wrong_at_a_sample_has_an_infinite_error_there() -> None:
@@ -254,9 +253,8 @@ def test_only_the_column_that_is_wrong_at_a_sample_has_an_infinite_error_there()
     assert np.argwhere(np.isinf(verified.errors)).tolist() == [[40, 1]]
     rest = np.arange(TIMES.size) != 40
     np.testing.assert_allclose(verified.jacobian[rest], EXACT[rest], atol=1e-4)
-    (finding,) = verified.findings
-    assert finding.code == "derivatives"
-    assert "'k' moves an event across 1 sample" in finding.text
+    (note,) = evaluator.notes
+    assert "'k' moves an event across 1 sample" in note
     one = evaluator.verified_jacobian(P, judging(lambda n: n > 2), np.array([[1.0], [0.0]]))
     assert np.isfinite(one.errors).all()
 

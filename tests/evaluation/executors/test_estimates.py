@@ -13,7 +13,7 @@ import fmident
 from fmident.cli import main
 from fmident.errors import FmidentError
 from fmident.evaluation import AutoExecutor, InProcessExecutor, ProcessExecutor, make_executor
-from fmident.evaluation.executors.kind import runs_in_this_process
+from fmident.evaluation.executors.registry import runs_in_this_process
 
 from . import faults
 from .faults import BuildFaults, make_problem, write_study

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from fmident.evaluation.executors.auto import AutoExecutor
     from fmident.evaluation.executors.base import Executor, ExecutorReport
     from fmident.evaluation.executors.inline import InProcessExecutor
-    from fmident.evaluation.executors.kind import (
+    from fmident.evaluation.executors.processes.executor import ProcessExecutor
+    from fmident.evaluation.executors.registry import (
         ExecutorKind,
         Warn,
         make_executor,
         runs_in_this_process,
     )
-    from fmident.evaluation.executors.processes.executor import ProcessExecutor
     from fmident.evaluation.matching import EventMatching
     from fmident.evaluation.python_model import PythonExecutor, python_problem
     from fmident.evaluation.setups import output_variables, simulation_setup, simulation_setups
@@ -90,7 +90,7 @@ __getattr__, __dir__ = lazy_face(
         "Evaluator": "evaluator",
         "EventMatching": "matching",
         "Executor": "executors.base",
-        "ExecutorKind": "executors.kind",
+        "ExecutorKind": "executors.registry",
         "ExecutorReport": "executors.base",
         "InProcessExecutor": "executors.inline",
         "JacobianError": "derivatives.differences",
@@ -103,18 +103,18 @@ __getattr__, __dir__ = lazy_face(
         "SimulationFailure": "tasks",
         "SimulationTask": "tasks",
         "StepSizes": "derivatives.differences",
-        "Warn": "executors.kind",
+        "Warn": "executors.registry",
         "choose_steps": "derivatives.differences",
         "difference_columns": "derivatives.differences",
         "differentiated_outputs": "evaluator",
         "fixed_steps": "derivatives.differences",
         "in_callers_thread": "side_by_side",
-        "make_executor": "executors.kind",
+        "make_executor": "executors.registry",
         "noise_level": "derivatives.differences",
         "output_variables": "setups",
         "python_problem": "python_model",
         "refuse_not_finite": "tasks",
-        "runs_in_this_process": "executors.kind",
+        "runs_in_this_process": "executors.registry",
         "simulation_setup": "setups",
         "simulation_setups": "setups",
     },

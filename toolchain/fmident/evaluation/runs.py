@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +12,7 @@ import numpy as np
 from fmident.arrays import F64, root_mean_square
 from fmident.errors import Code
 from fmident.evaluation.activity import Activities
+from fmident.evaluation.counts import Counts
 from fmident.evaluation.executors.base import Executor, SubsetExecutor
 from fmident.evaluation.journal.executor import RecordedExecutor
 from fmident.evaluation.journal.journal import Journal, Population
@@ -25,6 +24,7 @@ from fmident.evaluation.memory import (
     Forgotten,
     Recent,
 )
+from fmident.evaluation.sensitivities import SensitivityRequests
 from fmident.evaluation.setups import output_variables, own_tolerance, without_integration
 from fmident.evaluation.side_by_side import in_callers_thread, whole_of
 from fmident.evaluation.tasks import Outcomes, Simulated, SimulationFailure, SimulationTask
@@ -45,15 +45,6 @@ _REMEMBERED_BYTES = 32_000_000
 """Limit of the memory for residuals of large batches."""
 
 
-_IN_VAIN = 4
-"""Single points in a row whose sensitivities nobody has asked for, after which others have none."""
-
-_COSTLY = (Code.PROCESS_CRASHED, Code.PROCESS_KILLED, Code.OUT_OF_MEMORY, Code.TIMED_OUT)
-"""Failures with sensitivities that would cost too much if they occurred at each point."""
-
-_IGNORED = "what runs the simulations returns no sensitivities"
-
-
 class Runs:
     """Runs and caches the simulations of a problem.
 
@@ -68,7 +59,7 @@ class Runs:
         self.counts = Counts()
         self.best: Best | None = None
         self.activities = Activities(len(problem.experiments))
-        self.sensitive = Sensitive(problem)
+        self.sensitive = SensitivityRequests(problem)
         self.priors = Priors.of(problem)
         self._executor = executor
         self._recorder = recorder_of(executor)
@@ -456,151 +447,3 @@ def recorder_of(executor: Executor) -> RecordedExecutor | None:
     """Return the executor with the journal, also if wrapped for some experiments."""
     inner = executor.whole if isinstance(executor, SubsetExecutor) else executor
     return inner if isinstance(inner, RecordedExecutor) else None
-
-
-@dataclass
-class Counts:
-    """Simulations and Jacobians so far, also counted in `whole` for a branch."""
-
-    whole: Counts | None = None
-    simulations: int = 0
-    failures: int = 0
-    last_failure: SimulationFailure | None = None
-    jacobians: int = 0
-    _paused: bool = False
-
-    def add(self, *, simulations: int = 0, failures: int = 0, jacobians: int = 0) -> None:
-        """Increase the counts."""
-        if self._paused:
-            return
-        self.simulations += simulations
-        self.failures += failures
-        self.jacobians += jacobians
-        if self.whole is not None:
-            self.whole.add(simulations=simulations, failures=failures, jacobians=jacobians)
-
-    def failed(self, failure: SimulationFailure | None, count: int = 1) -> None:
-        """Count failures, of which `failure` is the last, if known."""
-        if self._paused:
-            return
-        self.add(failures=count)
-        level: Counts | None = self
-        while level is not None:
-            level.last_failure = failure or level.last_failure
-            level = level.whole
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Suspend counting, for what has been counted before."""
-        before, self._paused = self._paused, True
-        try:
-            yield
-        finally:
-            self._paused = before
-
-
-class Sensitive:
-    """Decides which simulations have sensitivities.
-
-    `known` are the FMU variables to differentiate with respect to, for each experiment, or
-    ``None``. `refusals` counts why simulations had none, unless they also fail without
-    them.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self.known: tuple[tuple[str, ...], ...] | None = None
-        self.refusals: dict[str, int] = {}
-        self._widths = [len(output_variables(e)) for e in problem.experiments]
-        self._unused = 0
-
-    @property
-    def reason(self) -> str:
-        """The most frequent reason why a simulation had none."""
-        counts = self.refusals
-        return (
-            max(counts, key=lambda text: counts[text]) if counts else "a simulation fails with them"
-        )
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on simulations that could not be differentiated, in sentences."""
-        count = sum(self.refusals.values())
-        if not count:
-            return ()
-        times = "one simulation" if count == 1 else f"{count} simulations"
-        return (
-            f"{times[0].upper()}{times[1:]} could not be differentiated ({self.reason}); finite"
-            " differences were used where a Jacobian was needed there.",
-        )
-
-    def branch(self, problem: Problem) -> Sensitive:
-        """Return a copy for a branch; refusals there are recorded here, too."""
-        branch = Sensitive(problem)
-        branch.known, branch.refusals, branch._unused = self.known, self.refusals, self._unused
-        return branch
-
-    def of(self, experiment: int) -> tuple[str, ...]:
-        """Return the variables for an experiment, by its index."""
-        return () if self.known is None else self.known[experiment]
-
-    def carries(self, points: int) -> bool:
-        """Return whether this number of new points is simulated with sensitivities in advance.
-
-        An estimator that uses Jacobians requests one at its next point. One that uses none is
-        detected after a few points, and populations are simulated without.
-        """
-        return self.known is not None and points == 1 and self._unused < _IN_VAIN
-
-    def carried(self, *, used: bool) -> None:
-        """Record a point simulated with sensitivities, or their use."""
-        self._unused = 0 if used else self._unused + 1
-
-    def has_them(self, task: SimulationTask, outcome: Simulated) -> bool:
-        """Return whether an outcome has the sensitivities that its task requests."""
-        if isinstance(outcome, SimulationFailure):
-            return False
-        width: int = outcome.shape[1]
-        return width == self._widths[task.experiment] * (1 + len(task.sensitivities))
-
-    def plain(self, task: SimulationTask, outcome: Simulated) -> Simulated:
-        """Return a copy of the outputs only, as from a simulation without sensitivities."""
-        width = self._widths[task.experiment]
-        if isinstance(outcome, SimulationFailure) or outcome.shape[1] == width:
-            return outcome
-        outputs: F64 = np.ascontiguousarray(outcome[:, :width])
-        outputs.flags.writeable = False
-        return outputs
-
-    def fall_back(
-        self,
-        tasks: Sequence[SimulationTask],
-        outcomes: dict[int, Simulated],
-        run: Callable[[Sequence[SimulationTask]], Outcomes],
-        counts: Counts,
-    ) -> None:
-        """Repeat simulations that failed with sensitivities by `run` without them."""
-        lacking = [
-            i
-            for i, task in enumerate(tasks)
-            if task.sensitivities and not self.has_them(task, outcomes[i])
-        ]
-        failed = [i for i in lacking if isinstance(outcomes[i], SimulationFailure)]
-        if failed:
-            counts.add(simulations=len(failed))
-            repeated = dict(run([tasks[i].plain for i in failed]))
-            for k, i in enumerate(failed):
-                outcomes[i] = self.instead(outcomes[i], repeated[k])
-        if len(failed) < len(lacking):
-            self._refuse(_IGNORED)
-            self.known = None
-
-    def instead(self, failure: Simulated, plain: Simulated) -> Simulated:
-        """Record the outcome without sensitivities of a simulation that failed with them."""
-        if isinstance(failure, SimulationFailure) and not isinstance(plain, SimulationFailure):
-            self._refuse(failure.message)
-            if failure.timed_out or failure.code in _COSTLY:
-                self.known = None
-        return plain
-
-    def _refuse(self, reason: str) -> None:
-        self.refusals[reason] = self.refusals.get(reason, 0) + 1

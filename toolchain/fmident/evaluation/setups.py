@@ -69,7 +69,7 @@ _OtherKey = tuple[int, tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class NumberedSetup:
     """A setup that executors identify by its number, which is not reused.
 
     `values` are FMU variables at the problem's initial parameters; there executors
@@ -93,10 +93,10 @@ class SetupTable:
         self._problem = problem
         self._next = 0
         self.own = tuple(self._prepare(e, output_variables(e)) for e in problem.experiments)
-        self._others: dict[_OtherKey, tuple[Experiment, Prepared]] = {}
-        self._changed: dict[tuple[object, ...], Prepared] = {}
+        self._others: dict[_OtherKey, tuple[Experiment, NumberedSetup]] = {}
+        self._changed: dict[tuple[object, ...], NumberedSetup] = {}
 
-    def of(self, task: SimulationTask) -> Prepared:
+    def of(self, task: SimulationTask) -> NumberedSetup:
         """Return the setup of a task, including its tolerance and sensitivities."""
         if task.other is not None:
             return self._of_other(task.other, task.sensitivities)
@@ -113,14 +113,14 @@ class SetupTable:
                 sensitivities=task.sensitivities,
                 substeps=own.setup.substeps * task.finer,
             )
-            prepared = Prepared(self._next, setup, own.values, own.experiment)
+            prepared = NumberedSetup(self._next, setup, own.values, own.experiment)
             self._next += 1
         self._changed[key] = prepared
         while len(self._changed) > self.changed_kept * len(self.own):
             del self._changed[next(iter(self._changed))]
         return prepared
 
-    def _of_other(self, other: OtherExperiment, sensitivities: tuple[str, ...]) -> Prepared:
+    def _of_other(self, other: OtherExperiment, sensitivities: tuple[str, ...]) -> NumberedSetup:
         """Return the setup of any experiment; the same object for repeated requests."""
         key = (id(other.experiment), other.variables, sensitivities)
         # The experiment is kept along with it, so that its id means no other one.
@@ -142,8 +142,8 @@ class SetupTable:
         others = (p for _, p in self._others.values())
         return frozenset(p.number for p in (*self.own, *others, *self._changed.values()))
 
-    def _prepare(self, experiment: Experiment, variables: Sequence[str]) -> Prepared:
+    def _prepare(self, experiment: Experiment, variables: Sequence[str]) -> NumberedSetup:
         setup = simulation_setup(self._problem, experiment, variables)
         values = parameter_values_for(self._problem, experiment, self._problem.initial)
         self._next += 1
-        return Prepared(self._next - 1, setup, values, experiment.name)
+        return NumberedSetup(self._next - 1, setup, values, experiment.name)

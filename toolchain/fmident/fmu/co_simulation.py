@@ -10,7 +10,7 @@ import numpy as np
 
 from fmident.errors import Code, FmuError
 from fmident.fmu.driver import Driver, UpdateChoice
-from fmident.fmu.life_cycle.input_trial import Trial
+from fmident.fmu.life_cycle.input_trial import InputTrial
 from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, Instance3
 from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.variables import Value, Variable
@@ -119,7 +119,7 @@ class CoSimulation(Driver):
 
     def trial(
         self, plan: Plan, assignment: Assignment, values: Mapping[str, Value]
-    ) -> Trial | None:
+    ) -> InputTrial | None:
         """Return the trial that determines when to set inputs; ``None`` if it has no effect.
 
         In FMI 3.0 inputs that jump in event mode or are interpolated within the step need none.

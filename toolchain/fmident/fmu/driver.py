@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from fmident.fmu.life_cycle.input_trial import Trial, may_depend
+from fmident.fmu.life_cycle.input_trial import InputTrial, may_depend
 from fmident.fmu.life_cycle.instance import BaseInstance, Instance2, Instance3
 from fmident.fmu.model_description.description import ModelDescription, configure, size_parameters
 from fmident.fmu.model_description.variables import Value, Variable, array_name
@@ -94,7 +94,7 @@ class Driver(ABC):
 
     def trial(
         self, plan: Plan, assignment: Assignment, values: Mapping[str, Value]
-    ) -> Trial | None:
+    ) -> InputTrial | None:
         """Return the trial that determines when to set inputs; ``None`` if it has no effect.
 
         `plan` is laid out for ``"after_step"``.
@@ -108,7 +108,7 @@ class Driver(ABC):
             return None
         variable_step = description.can_handle_variable_step
         make = lambda: self.instantiate(False)  # noqa: E731
-        return Trial(plan, assignment, values, make, variable_step=variable_step)
+        return InputTrial(plan, assignment, values, make, variable_step=variable_step)
 
     def remarks(self, setup: SimulationSetup, plan: Plan) -> list[str]:
         """Return notes for the user on a resolved setup."""
@@ -122,7 +122,7 @@ TryInputs = Callable[
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PlannedRun:
     """A resolved setup, with the variables to set before initialisation and their values."""
 
     plan: Plan
@@ -153,7 +153,7 @@ class Plans:
             for plan in plans.values():
                 plan.free()
 
-    def prepare(self, setup: SimulationSetup, values: Mapping[str, Value]) -> Prepared:
+    def prepare(self, setup: SimulationSetup, values: Mapping[str, Value]) -> PlannedRun:
         """Return the plan and assignment for a run of `setup` with `values`."""
         merged = {**self._touched, **setup.start_values, **values}
         driver = self._driver.configured(merged)
@@ -163,7 +163,7 @@ class Plans:
         if plan is None:
             plan = self._lay_out(driver, setup, assignment, merged)
             self._plans.setdefault(setup, {})[driver] = plan
-        return Prepared(plan, assignment, merged)
+        return PlannedRun(plan, assignment, merged)
 
     def _assignment(self, driver: Driver, values: Mapping[str, Value]) -> Assignment:
         key = (driver, tuple(values))

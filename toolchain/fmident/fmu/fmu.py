@@ -282,7 +282,7 @@ def try_inputs_in_child(
 ) -> tuple[InputUpdate, str]:
     """Return when inputs must be set, and a remark.
 
-    Like :meth:`~fmident.fmu.life_cycle.input_trial.Trial.decide`, for FMUs that a process can
+    Like :meth:`~fmident.fmu.life_cycle.input_trial.InputTrial.decide`, for FMUs that a process can
     instantiate only once: the child loads the FMU and makes a copy of itself for each part of the
     trial.
     """

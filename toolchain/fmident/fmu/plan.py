@@ -18,7 +18,7 @@ from fmident.fmu.model_description.description import ModelDescription
 from fmident.fmu.model_description.variables import Value, Variable
 from fmident.fmu.native_code import program
 from fmident.fmu.native_code.library import Library
-from fmident.fmu.native_code.loops import ProgramPlace, Run
+from fmident.fmu.native_code.loops import ProgramPlace, RunStructure
 from fmident.fmu.native_code.program import Program
 from fmident.fmu.sensitivity_table import Sensitivities
 from fmident.fmu.setup import SimulationSetup
@@ -207,7 +207,7 @@ class Plan(ABC):
 class LoopPlan(Plan):
     """A plan whose steps a compiled loop runs, with which it shares the structure `run`."""
 
-    run: Run
+    run: RunStructure
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class LoopPlan(Plan):
         library: Library,
         update: InputUpdate = "after_step",
         *,
-        run: Run,
+        run: RunStructure,
     ) -> None:
         self.prefix = prefix_of(description)
         self.three = self.prefix == "fmi3"
@@ -224,7 +224,7 @@ class LoopPlan(Plan):
         self.run = run
         self._work: F64 = np.zeros(0)
 
-    def prepare(self, run: Run, programs: Mapping[str, Program]) -> None:
+    def prepare(self, run: RunStructure, programs: Mapping[str, Program]) -> None:
         """Write times and programs to a structure."""
         run.version = 3 if self.three else 2
         run.times, run.last = address_of(self.times), self.times.size - 1

@@ -13,7 +13,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.context_managers import Closes, RecoverableLock
 from fmident.errors import Code, FmuError
-from fmident.fmu.driver import Driver, Plans, Prepared, UpdateChoice
+from fmident.fmu.driver import Driver, PlannedRun, Plans, UpdateChoice
 from fmident.fmu.failure import (
     RunFailed,
     leading,
@@ -71,7 +71,7 @@ class _Simulation:
     `time_limit` is that of each pass, s; `steps` and `warnings` are the counts before the run.
     """
 
-    prepared: Prepared
+    prepared: PlannedRun
     time_limit: float | None
     capture: Capture
     steps: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fmident.evaluation.executors.kind import BUILT_IN
+from fmident.evaluation.executors.registry import BUILT_IN
 from fmident.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:

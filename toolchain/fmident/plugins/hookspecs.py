@@ -77,7 +77,7 @@ def fmident_register_executors(registry: Registry[ExecutorKind]) -> None:
     Parameters
     ----------
     registry
-        Takes :class:`~fmident.evaluation.executors.kind.ExecutorKind`, which holds the
+        Takes :class:`~fmident.evaluation.executors.registry.ExecutorKind`, which holds the
         factory and the capabilities of an executor. The name is the value of ``executor``
         in the problem file's ``[evaluation]`` table.
     """

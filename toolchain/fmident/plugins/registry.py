@@ -20,7 +20,7 @@ T = TypeVar("T")
 _BASES = {
     "estimator": ("fmident.estimation.contract", "Estimator"),
     "cost": ("fmident.problem.cost", "Cost"),
-    "executor": ("fmident.evaluation.executors.kind", "ExecutorKind"),
+    "executor": ("fmident.evaluation.executors.registry", "ExecutorKind"),
     "compiler": ("fmident.compilers.base", "Compiler"),
     "reporter": ("fmident.report.contract", "Reporter"),
 }

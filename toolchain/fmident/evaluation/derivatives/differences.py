@@ -625,7 +625,6 @@ class Crossing:
 
     column: int
     rows: npt.NDArray[np.intp]
-    step: float
     resolved: Flags
 
 
@@ -895,8 +894,7 @@ def _corrected(
     if not bool(crossed.any()):
         return None
     column[rows[crossed]] = best[crossed]
-    step = max(abs(s.offset) for s, _ in pairs)
-    return Crossing(j, rows[crossed], step, resolved[crossed])
+    return Crossing(j, rows[crossed], resolved[crossed])
 
 
 def _merely_curved(far: F64, near: F64, scatter: F64) -> Flags:

@@ -158,14 +158,11 @@ class VerifiedJacobian:
         has expected errors.
     tolerance
         Of its simulations, where that of the problem did not suffice.
-    findings
-        Samples crossed by events, simulations without sensitivities, a tighter tolerance.
     """
 
     jacobian: F64
     errors: F64
     tolerance: float | None = None
-    findings: tuple[Finding, ...] = ()
 
 
 def verified_jacobian(
@@ -194,17 +191,12 @@ def verified_jacobian(
         verified = verification.by_tolerance()
     else:
         verified = verification.by_steps()
-    findings = [finding("derivatives", note) for note in derivatives.notes]
-    own = derivatives.runs.tolerance
-    if verified.tolerance is not None and own is not None:
-        exact = derivatives.is_exact(point)
-        findings.append(tightened_note(verified.tolerance, own, exact=exact))
     errors = verified.errors.copy()
     last = derivatives.last_at(point)
     for crossing in () if last is None else last.crossings:
         moving = np.flatnonzero(directions[crossing.column])
         errors[np.ix_(crossing.rows[~crossing.resolved], moving)] = np.inf
-    return replace(verified, errors=errors, findings=tuple(findings))
+    return replace(verified, errors=errors)
 
 
 def tightened_note(tolerance: float, own: float | None, *, exact: bool) -> Finding:

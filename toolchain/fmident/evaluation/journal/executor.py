@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fmident.evaluation.executors.base import DelegatingExecutor, Executor, ExecutorReport
-from fmident.evaluation.executors.kind import make_executor
+from fmident.evaluation.executors.registry import make_executor
 from fmident.evaluation.journal.keys import SimulationKeys, file_digest
 from fmident.evaluation.memory import Recent
 from fmident.evaluation.tasks import Outcomes, Simulated, SimulationFailure, SimulationTask
 
 if TYPE_CHECKING:
     from fmident.errors import Diagnostic
-    from fmident.evaluation.executors.kind import ExecutorKind
+    from fmident.evaluation.executors.registry import ExecutorKind
     from fmident.evaluation.journal.journal import Journal
     from fmident.problem.model import Problem
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from fmident._version import __version__
 from fmident.errors import shown
-from fmident.evaluation.setups import Prepared, SetupTable
+from fmident.evaluation.setups import NumberedSetup, SetupTable
 from fmident.problem.settings_keys import deciding_what
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class SimulationKeys:
         rows, columns = setup.times.size, len(setup.output_names)
         return (rows, columns), (rows, columns * (1 + len(setup.sensitivities)))
 
-    def _key(self, prepared: Prepared, values: Mapping[str, float]) -> bytes:
+    def _key(self, prepared: NumberedSetup, values: Mapping[str, float]) -> bytes:
         names = tuple(values)
         begun = self._begun.get((prepared.number, names))
         if begun is None:
@@ -79,7 +79,7 @@ class SimulationKeys:
         key: bytes = digest.digest()
         return key
 
-    def _setup(self, prepared: Prepared) -> bytes:
+    def _setup(self, prepared: NumberedSetup) -> bytes:
         """Return the digest of everything but the parameter values."""
         content = self._setups.get(prepared.number)
         if content is None:

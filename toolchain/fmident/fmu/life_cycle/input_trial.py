@@ -44,7 +44,7 @@ def may_depend(
     )
 
 
-class Trial:
+class InputTrial:
     """Single steps with different inputs, each from a new instance.
 
     `plan` is laid out for ``"after_step"``, `make` instantiates the FMU, and `variable_step`

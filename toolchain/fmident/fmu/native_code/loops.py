@@ -161,7 +161,7 @@ class ProgramPlace(ctypes.Structure):
         return cls(program.ctypes.data, program.size)
 
 
-class Run(Structure):
+class RunStructure(Structure):
     """What all loops share with Python, see ``c/loops.h``."""
 
     _fields_ = (
@@ -175,7 +175,7 @@ class Run(Structure):
     )
 
 
-class CoSimulationRun(Run):
+class CoSimulationRun(RunStructure):
     """A run of Co-Simulation, see ``c/co_simulation.c``."""
 
     _fields_ = [
@@ -185,7 +185,7 @@ class CoSimulationRun(Run):
     ]
 
 
-class ModelExchangeRun(Run):
+class ModelExchangeRun(RunStructure):
     """A run of Model Exchange, see ``c/model_exchange.h``."""
 
     _fields_ = [

@@ -18,7 +18,7 @@ from fmident.evaluation.executors.base import (
     FmuExecutor,
 )
 from fmident.evaluation.executors.processes.worker import EXIT_TIMEOUT, Sent, Worker, with_words
-from fmident.evaluation.setups import Prepared
+from fmident.evaluation.setups import NumberedSetup
 from fmident.evaluation.tasks import (
     Outcomes,
     Simulated,
@@ -222,7 +222,7 @@ class ProcessExecutor(FmuExecutor):
         elif not worker.outstanding:
             self._send_setup(worker, prepared, index)
 
-    def _send_setup(self, worker: Worker, prepared: Prepared, index: int) -> None:
+    def _send_setup(self, worker: Worker, prepared: NumberedSetup, index: int) -> None:
         """Send a setup, and let the worker drop those that are no longer needed."""
         for number in worker.known - self._table.numbers:
             worker.tell(("forget", number))
@@ -455,7 +455,7 @@ class Batch:
     `refusal` is why a task does not fit the FMU, if one does not.
     """
 
-    def __init__(self, work: Sequence[tuple[Prepared, Mapping[str, float]]]) -> None:
+    def __init__(self, work: Sequence[tuple[NumberedSetup, Mapping[str, float]]]) -> None:
         self.work = work
         self.outcomes: deque[tuple[int, Simulated]] = deque()
         self.waiting = deque(range(len(work)))
