@@ -228,3 +228,21 @@ def test_a_command_computes_with_one_thread_unless_told_otherwise(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert done.stdout.splitlines()[-1] == f"{used} False", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "earlier", "name"),
+    [
+        ("check", ["--global=morris"], "--global-method"),
+        ("profile", ["--pair", "k", "m"], "--pairs"),
+        ("predict", ["--new-only"], "--no-fitted"),
+    ],
+)
+def test_an_option_of_an_earlier_version_is_understood(
+    command: str, earlier: list[str], name: str, tmp_path: Path, capsys: Capture
+) -> None:
+    missing = tmp_path / "missing.toml"
+    assert main([command, str(missing), *earlier]) == 2
+    said = capsys.readouterr().err
+    assert f"is called '{name}'" in said
+    assert str(missing) in said

@@ -21,6 +21,7 @@ from fmident.compilers.base import Compiler
 from fmident.evaluation import Evaluator
 from fmident.evaluation.executors.processes.executor import ProcessExecutor
 from fmident.evaluation.solver_error import SolverError, interfaces_disagree, solver_error
+from fmident.report.result_json import read_result
 
 from ..fmu.build import Fixture, build, real
 from ..fmu.exchange import Exchange, Signal, build_both
@@ -257,6 +258,17 @@ def test_a_tolerance_that_is_not_known_is_not_ignored(opened: Callable[..., Eval
     evaluator = opened(LAG, "twin_tolerant.c")
     assert evaluator.tolerance is None
     assert evaluator.integration_error(evaluator.problem.initial) is None
+
+
+def test_results_of_earlier_versions_are_read(
+    estimation: tuple[dict[str, Any], str], tmp_path: Path
+) -> None:
+    text = json.dumps(estimation[0])
+    assert '"ignores_tolerance"' in text
+    (tmp_path / "result.json").write_text(text.replace('"ignores_tolerance"', '"heedless"'))
+    check = read_result(tmp_path).result.derivatives
+    assert check is not None
+    assert check.ignores_tolerance
 
 
 def test_half_the_communication_step_shows_what_depends_on_it(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
@@ -76,6 +77,7 @@ def bootstrap(
     block_length: int | None = None,
     level: float = 0.95,
     seed: int = 0,
+    count: int | None = None,
     **run: Unpack[RunArguments],
 ) -> BootstrapResult:
     """Fit replicates of the data, and return what their estimates say of the uncertainty.
@@ -106,6 +108,8 @@ def bootstrap(
         Probability of the intervals and bands.
     seed
         Of the random numbers: the same seed gives the same replicates.
+    count
+        The earlier name of `replicates`.
     **run
         Arguments of every analysis, such as `progress`, `folder` and `resume`.
 
@@ -119,6 +123,9 @@ def bootstrap(
     fmident.errors.FmidentError
         The problem cannot be estimated or bootstrapped; a result that is not one of this problem.
     """
+    if count is not None:
+        warnings.warn("'count' is called 'replicates'", DeprecationWarning, stacklevel=2)
+        replicates = count
     analysis = Bootstrapping(
         result=result,
         replicates=replicates,

@@ -238,6 +238,7 @@ Ends with 0 when the problem can be estimated, 1 when something makes that impos
             Option("--json FILE", "write the report as JSON, too"),
             override("evaluation.tolerance=1e-8"),
         ),
+        former={"--global": "--global-method"},
     ),
     "estimate": analysis(
         "estimate",
@@ -376,6 +377,7 @@ pictures tau.png and cost.png.""",
             Option("--stage NAME", "stage to profile, of a problem with stages; the last one"),
         ),
         suffix="-profiles",
+        former={"--pair": "--pairs"},
     ),
     "bootstrap": analysis(
         "after",
@@ -452,6 +454,7 @@ prediction.json, bands.csv, prediction.html and pictures.""",
         ),
         suffix="-prediction",
         resume=False,
+        former={"--new-only": "--no-fitted"},
     ),
     "cross-validate": analysis(
         "after",

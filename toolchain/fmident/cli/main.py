@@ -160,7 +160,7 @@ def _groups() -> str:
 
 def _run(arguments: list[str]) -> int:
     refuse_unknown_command(arguments, COMMANDS)
-    arguments = _following(arguments)
+    arguments = _as_now(arguments)
     parser, parsers = build_parser(a for a in arguments[:1] if a in COMMANDS)
     try:
         namespace, extra = parser.parse_known_args(arguments)
@@ -181,16 +181,20 @@ def _run(arguments: list[str]) -> int:
     return COMMANDS[namespace.command].run(namespace)
 
 
-def _following(arguments: list[str]) -> list[str]:
-    """Return ``estimate PROBLEM --follow DATA`` of version 0.1 as ``follow PROBLEM DATA``."""
-    for number, argument in enumerate(arguments if arguments[:1] == ["estimate"] else ()):
+def _as_now(arguments: list[str]) -> list[str]:
+    """Return a command of an earlier version as it is given now, with a note on what changed."""
+    command = COMMANDS.get(arguments[0]) if arguments else None
+    for number, argument in enumerate(arguments):
         option, equals, value = argument.partition("=")
-        if option == "--follow":
+        if arguments[0] == "estimate" and option == "--follow":
             tell("note: 'fmident estimate PROBLEM --follow DATA' is 'fmident follow PROBLEM DATA'")
             data = value if equals else "".join(arguments[number + 1 : number + 2])
             rest = arguments[1:number] + arguments[number + (1 if equals else 2) :]
             rest = [a for a in rest if a not in ("-q", "--quiet", "--force")]
             return ["follow", *rest, *([data] if data else [])]
+        if command is not None and option in command.former:
+            tell(f"note: '{option}' is called '{command.former[option]}'")
+            arguments[number] = command.former[option] + equals + value
     return arguments
 
 

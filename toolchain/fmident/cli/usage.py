@@ -8,7 +8,7 @@ import importlib
 import itertools
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -128,6 +128,8 @@ class Command:
         arguments have the names of its fields.
     suffix
         Of the default result folder of an analysis: ``results/NAMEsuffix`` beside ``NAME.toml``.
+    former
+        Options of earlier versions, with their names of today.
     """
 
     group: str
@@ -137,6 +139,7 @@ class Command:
     options: Sequence[Option]
     analysis: str = ""
     suffix: str = ""
+    former: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, arguments: argparse.Namespace) -> int:
         """Import the module, do the work, and return the exit code."""
@@ -198,6 +201,7 @@ def analysis(
     suffix: str = "",
     setting: str = "evaluation.workers=4",
     resume: bool = True,
+    former: Mapping[str, str] | None = None,
 ) -> Command:
     """Return a command that writes a result folder; `setting` is a key to override, for the help.
 
@@ -224,6 +228,7 @@ def analysis(
         (*options, *common, *([again] if resume else [])),
         analysis,
         suffix,
+        former or {},
     )
 
 

@@ -226,6 +226,11 @@ def _result(content: Json) -> Json:
     return {**content, "parameters": named, "findings": _stored_findings(content)}
 
 
+def _derivatives(content: Json) -> Json:
+    """Return it with the key that was another before version 0.2 was ready."""
+    return {"ignores_tolerance": content.get("heedless", False), **content}
+
+
 LAYOUTS: dict[type, Layout] = {
     EstimationResult: Layout(
         keys={
@@ -277,7 +282,7 @@ LAYOUTS: dict[type, Layout] = {
     Factor: Layout(forms={"power": Form(int, _whole)}),
     Identifiability: Layout(omitted={"determined": ()}),
     FixingStep: Layout(null={"before": math.inf, "after": math.inf}),
-    DerivativeCheck: Layout(null={"share": 0.0, "step_share": 0.0}),
+    DerivativeCheck: Layout(null={"share": 0.0, "step_share": 0.0}, prepare=_derivatives),
     _ExperimentFits: Layout(by_name={"outputs": "name"}),
     OutputFit: Layout(
         omitted={"experiment": "", **dict.fromkeys(
