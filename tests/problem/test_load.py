@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fmident.problem
 from fmident.data import Decimation
 from fmident.errors import Code, ProblemError
-from fmident.problem import Problem
+from fmident.problem import Problem, problem_from_file
 
 from ..refused import refused
 from .conftest import DATA, PROBLEM, Case
@@ -466,3 +467,11 @@ def test_columns_without_a_unit_say_what_was_assumed(case: Case) -> None:
     (experiment,) = case.load().experiments
     assert dict(experiment.assumed_units) == {"t": "s", "force": "N", "position": "m"}
     assert (experiment.time_column, experiment.time_unit) == ("t", None)
+
+
+def test_the_name_of_an_earlier_version_is_understood() -> None:
+    with pytest.warns(DeprecationWarning, match="problem_from_file"):
+        earlier = fmident.problem.load_problem
+    assert earlier is problem_from_file
+    with pytest.raises(AttributeError, match="no attribute 'load'"):
+        _ = fmident.problem.load  # type: ignore[attr-defined]

@@ -1,5 +1,8 @@
 """The estimation problem: parameters, experiments, measurement model, residuals."""
 
+import warnings
+from typing import Any
+
 from fmident.problem.constraints import Constraints
 from fmident.problem.cost import (
     Cost,
@@ -82,3 +85,12 @@ __all__ = [
     "validate_problem",
     "whitened_residuals",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what another name of an earlier version stands for, with a warning."""
+    if name == "load_problem":
+        text = "'fmident.problem.load_problem' is called 'problem_from_file'"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return problem_from_file
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
