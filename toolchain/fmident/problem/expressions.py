@@ -255,7 +255,7 @@ def read_relation(text: str, *, complete: bool = True) -> tuple[tuple[Node, ...]
         sides.append(parser.parse(_SUM))
     if not relations and complete:
         raise ExpressionError(
-            f"'{shown(text)}' is no constraint: a constraint compares two sides",
+            f"'{shown(text)}' is not a constraint: a constraint compares two sides",
             text,
             len(text),
             hint="write '>=', '<=' or '=' between two sides, such as 'Fs >= Fc'",
