@@ -104,7 +104,6 @@ class _Smoothed(_Spectral):
     def _complex_lines(
         self, signal: MeasuredSignal, values: F64
     ) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
-        """Return the lines in the band for values at the existing samples."""
         windowed = tapered(signal.grid.values(values), self.window)
         return complex_amplitudes(windowed)[band_lines(signal.grid, self.band)]
 
@@ -113,7 +112,6 @@ class _Smoothed(_Spectral):
         return magnitudes
 
     def _smoothed(self, signal: MeasuredSignal, amplitudes: F64) -> F64:
-        """Return the amplitudes in the band, averaged and weighted."""
         weights = line_weights(signal.grid.times.size)[band_lines(signal.grid, self.band)]
         weighted: F64 = weights * smooth(amplitudes, self.smoothing)
         return weighted
@@ -205,7 +203,6 @@ class SeparateSpectra(_Smoothed):
 
 
 def _by_column(function: Callable[[F64], F64], columns: F64) -> F64:
-    """Apply a function of a signal to each column and return the results as columns."""
     if columns.shape[1] == 0:
         return np.empty((function(np.zeros(columns.shape[0])).size, 0))
     return np.column_stack([function(column) for column in columns.T])

@@ -87,7 +87,6 @@ class _Open:
     used: float = 0.0
 
     def close(self) -> None:
-        """Close the executors that nobody uses, and remove the file."""
         while self.idle:
             self.idle.pop().close()
         shutil.rmtree(self.problem.fmu.parent, ignore_errors=True)
@@ -265,7 +264,6 @@ async def release(study: str, dask_worker: Worker) -> None:
 
 
 def _interrupt(executor: Executor) -> None:
-    """Stop the simulation that another thread is running, if possible."""
     if isinstance(executor, ProcessExecutor):
         for pid in executor.pids:
             end_process(pid)

@@ -134,7 +134,6 @@ class KnownCosts:
 def _next_generation(
     strings: Bits, costs: F64, options: BinaryGeneticOptions, generator: np.random.Generator
 ) -> Bits:
-    """Return the elites, followed by the children of parents drawn by roulette."""
     elites = strings[np.argsort(costs, kind="stable")[: options.elites]]
     count = options.population - len(elites)
     parents = strings[roulette(costs, count + count % 2, generator)]

@@ -159,7 +159,6 @@ class ScipyMinimize(Estimator[ScipyMinimizeOptions]):
 
 
 def _start(problem: Problem, evaluator: Evaluator) -> F64:
-    """Return the initial point, or if possible the nearest one that satisfies all constraints."""
     near = nearest_feasible(problem, problem.initial)
     if near is None or not np.isfinite(evaluator.cost(near)):
         return problem.initial
@@ -167,7 +166,6 @@ def _start(problem: Problem, evaluator: Evaluator) -> F64:
 
 
 def _minimised(functions: ConstrainedCost, options: ScipyMinimizeOptions) -> Any:
-    """Run the method; return SciPy's result."""
     minimize: Any = optimize.minimize
     settings: dict[str, float] = {"maxiter": options.max_iterations}
     if options.method == "SLSQP":

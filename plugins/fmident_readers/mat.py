@@ -101,6 +101,5 @@ def _unit(description: str) -> str | None:
 
 
 def _texts(characters: Any) -> list[str]:
-    """Return the rows of a character matrix."""
     rows = np.atleast_2d(characters)
     return ["".join(str(c) for c in row).replace("\0", " ").strip() for row in rows]

@@ -119,7 +119,6 @@ def shown(value: object) -> str:
 
 
 def _cut(text: str) -> str:
-    """Return begin and end of a text that is too long."""
     if len(text) <= MOST_SHOWN:
         return text
     count = f"...({len(text)} characters)..."

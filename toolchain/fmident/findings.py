@@ -179,12 +179,10 @@ class Noted:
     contents: ClassVar[str]
 
     def __str__(self) -> str:
-        """Return headline, tables and notes."""
         text: str = view(self.contents).text(self)
         return text
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks."""
         html: str = view(self.contents).view(self)
         return html
 

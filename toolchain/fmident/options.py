@@ -106,7 +106,6 @@ class Requires:
     value: object
 
     def __str__(self) -> str:
-        """Return it as a problem file writes it."""
         return f"{self.option} = {self.value!r}"
 
 
@@ -236,7 +235,6 @@ def marked(hint: Any, kind: type[T]) -> tuple[T, ...]:
 
 
 def _bare(hint: Any) -> Any:
-    """Return a type without what is annotated to it."""
     return hint.__origin__ if hasattr(hint, "__metadata__") else hint
 
 

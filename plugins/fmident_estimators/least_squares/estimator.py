@@ -151,7 +151,6 @@ class LeastSquares(Estimator[LeastSquaresOptions]):
 def _search(
     least_squares: LeastSquaresProblem, start: F64, number: int
 ) -> Callable[[Evaluator], LocalResult]:
-    """Return the search from a start, with an evaluator of its own."""
     return lambda own: TrustRegionSearch(replace(least_squares, evaluator=own), start, number).run()
 
 

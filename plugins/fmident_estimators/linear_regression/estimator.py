@@ -236,7 +236,6 @@ def regressor(
 
 
 def _model(evaluator: Evaluator, box: Box) -> AffineModel:
-    """Return the residuals as an affine model, from sensitivities or one step per parameter."""
     if not evaluator.differenced:
         base = evaluator.residuals(box.center)
         if not bool(np.isfinite(base).all()):

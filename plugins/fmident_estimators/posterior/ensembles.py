@@ -173,8 +173,6 @@ class Ensembles:
 
 
 class _Ensemble:
-    """One ensemble of ``emcee``."""
-
     def __init__(
         self,
         target: Target,

@@ -156,7 +156,6 @@ class _Run:
     message: str
 
     def draw(self, target: Target, valley: Valley) -> Estimate:
-        """Return the medians as the estimate, with the draws."""
         ensembles = Ensembles(target, valley, self.options)
         walkers = ensembles.walkers * self.options.ensembles
         most = max(self.options.max_draws // walkers, 1)

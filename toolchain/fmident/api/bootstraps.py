@@ -166,7 +166,6 @@ def _refuse(problem: Problem, result: EstimationResult | None = None) -> None:
 
 
 def _beside(parameter: BootstrapParameter, result: EstimationResult) -> BootstrapParameter:
-    """Return a parameter with the interval of the result."""
     for e in result.estimates:
         if e.name == parameter.name:
             return dataclasses.replace(

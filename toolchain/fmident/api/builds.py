@@ -304,19 +304,16 @@ class _Stages(Closes):
         self._timer.start()
 
     def close(self) -> None:
-        """Stop reporting."""
         if self._timer is not None:
             self._timer.cancel()
 
 
 def _advised(error: CompilationError) -> set[str]:
-    """Return the names of the compilers that the diagnostics advise."""
     hints = [error.hint, *(diagnostic.hint for diagnostic in error.diagnostics)]
     return {name for hint in hints for name in re.findall(r"--compiler (\w+)", hint or "")}
 
 
 def _advice_out_of_reach(host: Host, error: CompilationError) -> str | None:
-    """Return why the compiler advised by the diagnostics cannot run here, or ``None``."""
     for name in sorted(_advised(error) & set(host.compilers.names())):
         reason = host.compiler(name).unavailable()
         if reason is not None:
@@ -326,7 +323,6 @@ def _advice_out_of_reach(host: Host, error: CompilationError) -> str | None:
 
 
 def _refuse_unwritable(output: Path, elsewhere: str) -> None:
-    """Raise before compiling if the FMU cannot be written to `output`."""
     parent = next((folder for folder in output.parents if folder.exists()), output)
     reasons = {
         "it is a folder": output.is_dir(),
@@ -355,7 +351,6 @@ def _usual_folder(library: Library, start: Path) -> Path:
 
 
 def _shortest(path: Path) -> Path:
-    """Return a path relative to the working directory if it lies inside it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
@@ -606,7 +601,6 @@ def expand(sources: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def _inside(folder: Path) -> tuple[Path, ...]:
-    """Return the top-level packages in a folder, or the folder itself if it is a package."""
     if (folder / "package.mo").is_file():
         return (folder,)
     return tuple(
@@ -638,13 +632,11 @@ def _needed(top: str, packages: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _with_shipped(sources: Sequence[Path]) -> tuple[Path, ...]:
-    """Add the packages of fmident's library that the sources need but do not contain."""
     shipped = shipped_library()
     return tuple(sources) if shipped is None else _with_mentioned(sources, expand([shipped]))
 
 
 def _with_installed(sources: Sequence[Path]) -> tuple[Path, ...]:
-    """Add the installed libraries that the sources use."""
     names = {name_of(source) for source in sources}
     used = (
         p

@@ -73,7 +73,6 @@ class Checking(Analysis[CheckReport]):
 
 
 def _crash(problem: Problem, context: RunContext) -> Finding | None:
-    """Return a finding if the FMU's code crashes its process, else ``None``."""
     try:
         context.try_out(problem)
     except EstimationError:

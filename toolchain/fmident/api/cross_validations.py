@@ -184,7 +184,6 @@ def cross_validate(
 
 
 def _names(models: Sequence[Problem | str | Path]) -> list[str]:
-    """Return the names of models: file names, with folders if they are not unique."""
     files = [
         (m.source or m.fmu) if isinstance(m, Problem) else file_of(m).resolve() for m in models
     ]
@@ -199,13 +198,10 @@ def _names(models: Sequence[Problem | str | Path]) -> list[str]:
 
 @dataclass
 class _Fits:
-    """Estimates of models and folds, and the simulations that they have taken."""
-
     context: RunContext
     simulations: int = 0
 
     def full(self, name: str, problem: Problem) -> EstimationResult:
-        """Return the estimate from all samples."""
         self.context.tell(name, "all samples")
         result = self._estimate(problem, self.context)
         if result.status == "failed":
@@ -236,7 +232,6 @@ class _Fits:
 def _notes(
     named: Mapping[str, Problem], models: Sequence[ModelFolds], way: Way, gap: float
 ) -> Iterator[Finding]:
-    """Return notes for the user about the folds."""
     for m in models:
         for f in m.folds:
             without = f"'{m.name}' without {f.fold.name}"
@@ -270,7 +265,6 @@ def _notes(
 
 
 def _lost(model: ModelFolds, fold: FoldResult) -> list[str]:
-    """Return the parameters that have a standard error only when all samples are used."""
     return [
         e.name
         for e in model.full.estimates
@@ -281,9 +275,6 @@ def _lost(model: ModelFolds, fold: FoldResult) -> list[str]:
 
 
 def _memory(times: F64, rho: float) -> float:
-    """Return the time in which the residual autocorrelation falls to 5 %, s.
-
-    It is 0 if the correlation does not decay.
-    """
+    """Return the time, s, until residual autocorrelation falls to 5 %; 0 if it never does."""
     step = float(np.median(np.diff(times)))
     return step * math.log(0.05) / math.log(rho) if 0.0 < rho < 1.0 else 0.0

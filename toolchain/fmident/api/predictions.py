@@ -204,7 +204,6 @@ def _uncertainty(
     *,
     linearised: bool,
 ) -> Uncertainty:
-    """Return the parameter uncertainty from the requested source."""
     count = len(problem.free)
     nothing = np.zeros((count, count))
     names = [q.name for q in problem.free]
@@ -363,7 +362,6 @@ def _table(
 
 
 def _output_columns(model: Mapping[str, Any]) -> set[str]:
-    """Return the columns of the outputs of an experiment."""
     columns, outputs = set(), model.get("outputs", {})
     for output, given in outputs.items() if isinstance(outputs, Mapping) else ():
         if isinstance(given, Mapping) and "data" in given:
@@ -378,7 +376,6 @@ def _output_columns(model: Mapping[str, Any]) -> set[str]:
 
 
 def _not_measured(experiment: Experiment, columns: set[str]) -> Experiment:
-    """Return the experiment without samples of unmeasured outputs."""
     measurements = tuple(
         dataclasses.replace(m, values=np.full(m.values.shape, np.nan), exclusions=())
         if m.column in columns

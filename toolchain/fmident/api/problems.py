@@ -200,7 +200,6 @@ def reread(
 
 
 def _suited(found: Problem, host: Host) -> Problem:
-    """Return the problem in the form that its estimator needs."""
     check_estimators(found, host.estimators.get, keeping_constraints(host))
     if found.stages:  # those of stages follow when the values are known that they hold
         return found
@@ -213,8 +212,6 @@ def plugins_of(host: Host, report: Report) -> Plugins:
 
 
 def _resolver(host: Host, report: Report) -> ModelResolver:
-    """Return what finds or builds the FMU of a class."""
-
     def resolve(class_name: str, table: Mapping[str, Any], base: Path) -> Path:
         from fmident.api.builds import resolve_class
 
@@ -325,7 +322,6 @@ def _names_of_files(problem: Problem) -> dict[Path, str]:
 
 
 def _data_of(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the data files named in a problem file."""
     for experiment in content["experiments"]:
         yield experiment["data"]
         for output in experiment["outputs"].values():
@@ -334,7 +330,6 @@ def _data_of(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _content(frames: Mapping[str, pd.DataFrame], source: Path, name: str) -> bytes | Path:
-    """Return the content of a data file, or the file to copy it from."""
     if name not in frames:
         return source
     return csv_of(read_table(Path(name), reader=InMemory(frames)))

@@ -168,7 +168,6 @@ def _stage(problem: Problem, name: str | None) -> Stage | None:
 
 
 def _refuse_of_other_stage(problem: Problem, stage: Stage | None, names: Sequence[str]) -> None:
-    """Raise `ProblemError` for parameters that another stage searches."""
     for name in names if stage is not None else ():
         searching = [s.name for s in problem.stages if name in {q.name for q in s.problem.free}]
         if stage is not None and searching and stage.name not in searching:
@@ -231,7 +230,6 @@ def _counted(part: Problem, stage: Stage, result: EstimationResult) -> Counted |
 
 
 def _uncertainty_of(stage: Stage, result: EstimationResult) -> StageUncertainty | None:
-    """Return what a result says of the values that a stage holds."""
     return next((s.uncertainty for s in result.stages if s.name == stage.name), None)
 
 

@@ -89,7 +89,6 @@ def read_catalog(path: str | Path) -> Catalog:
 
 
 def _library(table: _LibraryTable) -> _LibraryTable:
-    """Return the defaults of the entries of a library after checking them."""
     section = table.section
     if not table.sources:
         raise section.error(f"{section.title} needs the key 'sources'", hint="a list of folders")
@@ -183,7 +182,6 @@ def _interface(table: _EntryTable) -> Interface:
 
 
 def _of_class(table: _EntryTable, entry: Entry, libraries: Mapping[str, _LibraryTable]) -> Entry:
-    """Return the entry with how its FMU is built from a class."""
     section, class_name = table.section, table.class_name
     if class_name is None:
         raise section.error(f"{section.title} needs the key 'class'", code=Code.MISSING_KEY)
@@ -236,7 +234,6 @@ def _reference(table: _EntryTable, number: int) -> ReferenceExperiment:
 
 
 def _expanded(values: Mapping[str, T]) -> dict[str, T]:
-    """Return a table in which ranges in the keys are expanded."""
     return {name: value for key, value in values.items() for name in expand_name(key)}
 
 
@@ -402,8 +399,6 @@ class _EntryTable:
 
 @dataclass(frozen=True, kw_only=True)
 class _CatalogTable:
-    """A whole catalogue."""
-
     libraries: Mapping[str, _LibraryTable] = field(default_factory=dict)
     fmus: tuple[_EntryTable, ...]
 

@@ -80,7 +80,6 @@ def course_findings(subject: SimulatedSubject) -> Iterator[Finding]:
 
 
 def _without_motion(subject: Subject) -> Iterator[Finding]:
-    """Yield the inputs that are constant in all experiments."""
     experiments = subject.problem.experiments
     given = dict.fromkeys(name for e in experiments for name in e.inputs)
     still = [n for n in given if not any(moves(e.inputs[n]) for e in experiments if n in e.inputs)]
@@ -113,7 +112,6 @@ def _without_motion(subject: Subject) -> Iterator[Finding]:
 
 
 def _differs_from_start(subject: Subject, name: str) -> bool:
-    """Return whether an input is held at a value other than the FMU's start value."""
     variable = subject.variable(name)
     start = variable.start if variable is not None else None
     rest = float(start) if isinstance(start, (int, float)) else 0.0
@@ -188,7 +186,6 @@ def _rate(low: str | None, high: str | None) -> float | None:
 
 
 def _ranges(subject: Subject, i: int, e: Experiment) -> Iterator[Finding]:
-    """Yield the inputs that leave the range declared by the FMU."""
     for name, values in e.inputs.items():
         low, high = subject.range(name)
         if values.min() < low or values.max() > high:

@@ -300,7 +300,6 @@ class _Trial:
         )
 
     def at_start(self, speed: float) -> float:
-        """Return the unexplained fraction at the initial point."""
         return float(self.unexplained(speed, self.subject.problem.initial[np.newaxis])[0])
 
     def smaller_unit(self) -> tuple[str, float] | None:

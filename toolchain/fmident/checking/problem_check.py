@@ -252,7 +252,6 @@ def _size(values: F64) -> float:
 def _outputs(
     subject: SimulatedSubject, known: Sensitivities | None, *, works: bool
 ) -> tuple[OutputCheck, ...]:
-    """Return sizes of measurement and misfit, and the information, of each output."""
     predicted = subject.predicted if works else None
     shares = {} if known is None else sensitivities.output_shares(subject, known)
     checks = []

@@ -400,7 +400,6 @@ class CheckReport:
         return f"<CheckReport {self.problem}: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks."""
         html: str = view("check_view")(self)
         return html
 

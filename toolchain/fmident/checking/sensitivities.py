@@ -346,7 +346,6 @@ def _collinear(known: Sensitivities, check: SensitivityCheck) -> str:
 
 
 def _poor(subject: SimulatedSubject, known: Sensitivities) -> Iterator[Finding]:
-    """Yield the parameters whose predicted error is a large fraction of their value."""
     poor = {}
     for q, error in zip(subject.problem.free, known.errors, strict=True):
         room = q.upper - q.lower

@@ -91,7 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _analysis(arguments: argparse.Namespace) -> Analysis[Any]:
-    """Return the analysis of a command with its options."""
     module, name = COMMANDS[arguments.command].analysis.split(":")
     kind: Any = getattr(importlib.import_module(f"fmident.api.{module}"), name)
     given = vars(arguments)
@@ -110,7 +109,6 @@ def _subject(arguments: argparse.Namespace) -> Path | list[Path]:
 
 
 def _folder(arguments: argparse.Namespace) -> Path:
-    """Return where the result goes."""
     if arguments.output is not None:
         return Path(arguments.output)
     subject, suffix = _subject(arguments), COMMANDS[arguments.command].suffix
@@ -122,7 +120,6 @@ def _folder(arguments: argparse.Namespace) -> Path:
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the lines that name the page of a result and its pictures."""
     pictures = [str(file) for file in sorted(folder.glob("*.png"))]
     noun = "pictures" if len(pictures) > 1 else "picture"
     pages = [f"report: {page}" for page in sorted(folder.glob("*.html"))]

@@ -43,7 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _method(arguments: argparse.Namespace) -> GlobalMethod | None:
-    """Return the method for global sensitivities, if requested."""
     if arguments.global_method is None:
         if arguments.samples is not None:
             raise UsageError(

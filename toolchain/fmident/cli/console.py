@@ -137,7 +137,6 @@ def tell(news: str | Iterable[Diagnostic], *, whole: bool = False) -> None:
 
 
 def _broken(line: str) -> str:
-    """Return a line wrapped to the terminal, keeping its indentation."""
     if len(line) < width():
         return line
     indent = line[: len(line) - len(line.lstrip())]

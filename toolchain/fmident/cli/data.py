@@ -129,7 +129,6 @@ def _suggestion(
 
 
 def _matched(variables: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return a line per variable, which is certain if a column has the same name."""
     lines = []
     for variable in variables:
         certain = variable in columns

@@ -86,13 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _online_estimator(problem: Problem, host: Host) -> OnlineEstimator[Any]:
-    """Return the estimator of a problem, which takes one sample after the other.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It does not, or the problem has stages.
-    """
+    """Return the problem's estimator; raises `EstimationError` for another kind, or for stages."""
     if problem.stages:
         raise EstimationError(
             "a problem with stages cannot follow data",
@@ -138,7 +132,6 @@ def _head(first: list[tuple[int, str]], name: str, stack: ExitStack) -> Path:
 
 
 def _refuse_not_live(text: str, path: Path) -> None:
-    """Raise `ProblemError` if the first experiment cannot be followed."""
     experiments = parse_toml(text, path).get("experiments")
     first = experiments[0] if isinstance(experiments, list) and experiments else None
     if not isinstance(first, dict) or "data" not in first:
@@ -164,7 +157,6 @@ def _refuse_not_live(text: str, path: Path) -> None:
 
 
 def _row_reader(problem: Problem, head: Path, name: str) -> RowReader:
-    """Return the converter from a line of text to a sample of the first experiment."""
     tables = read_toml(problem.source or name, problem.file.text).read(ProblemTables)
     table, experiment = tables.experiments[0], problem.experiments[0]
     text = read_csv_text(head, table)

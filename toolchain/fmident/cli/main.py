@@ -207,7 +207,6 @@ def _fail(message: str, error: BaseException, debug: bool, code: int) -> int:
 
 
 def _explain(error: FmidentError) -> str:
-    """Return the message, preceded by a compiler's diagnostics with their severities."""
     findings = error.diagnostics if isinstance(error, CompilationError) else ()
     return "\n".join([*lines_of(findings), f"error: {FmidentError.__str__(error)}"])
 

@@ -39,7 +39,6 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 
 def _sections(stored: StoredFolder, arguments: argparse.Namespace) -> list[Section]:
-    """Return what plugins add to the page of an estimate."""
     if stored.analysis is not ESTIMATE:
         return []
     read = read_result(stored.folder)

@@ -92,7 +92,6 @@ def _setup(
     description: ModelDescription,
     values: Mapping[str, float | int | bool | str],
 ) -> SimulationSetup:
-    """Return what the options ask for, with the inputs of the data file, if there is one."""
     named = assignments(arguments.inputs, "--inputs")
     data = _read(arguments) if arguments.data is not None else None
     times = _regular_times(arguments, description) if data is None else data.times
@@ -224,7 +223,6 @@ class _Data:
 
 
 def _read(arguments: argparse.Namespace) -> _Data:
-    """Return the rows of the data file within the requested times."""
     if arguments.step is not None:
         raise UsageError("--data gives the times", hint="leave out --step")
     host = load_plugins(without=arguments.no_plugin)

@@ -94,7 +94,6 @@ def write_study(folder: Path, example: str | None = None) -> list[Path]:
 
 
 def _refuse_used(folder: Path, option: str) -> None:
-    """Raise if a folder is not empty."""
     hint = f"name a new folder: fmident init {option}FOLDER"
     if folder.exists() and not folder.is_dir():
         raise FmidentError(f"'{folder}' is a file", hint=hint, code=Code.UNUSABLE_FILE)
@@ -263,7 +262,6 @@ def _options(host: Host, name: str) -> int:
 
 
 def _executors(kinds: Mapping[str, ExecutorKind]) -> list[list[str]]:
-    """Return the capabilities of each executor."""
     rows = []
     for name, kind in kinds.items():
         abilities = {

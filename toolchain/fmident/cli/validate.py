@@ -113,7 +113,6 @@ def _plan(
 
 
 def _findings(report: FmuReport, origin: FmuOrigin) -> Iterator[Diagnostic]:
-    """Yield failed checks and those with a finding."""
     name = report.path.name
     for check in report.checks:
         if check.outcome in ("failed", "finding"):
@@ -150,7 +149,6 @@ def _show(report: FmuReport, verbose: bool) -> None:
 
 
 def _summarise(reports: Sequence[FmuReport]) -> None:
-    """Print one row per FMU, then the failures."""
     rows = []
     for report in reports:
         figures = {c.name: c.figure for c in report.checks}

@@ -198,7 +198,6 @@ def _candidates(name: str, folders: Sequence[Path]) -> list[Path]:
 
 
 def _package_of(path: Path) -> Path:
-    """Return the top-level file or folder that contains a path."""
     if path.is_dir():
         if not (path / "package.mo").is_file():
             raise CompilationError(

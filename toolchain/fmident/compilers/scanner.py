@@ -281,7 +281,6 @@ def _elements(item: ClassText) -> Iterator[Element]:
 
 
 def _element(item: ClassText, begin: int, end: int) -> Iterator[Element]:
-    """Yield the elements declared between two positions."""
     tokens, i = item.tokens, begin
     while i < end and (tokens[i].text in PREFIXES or tokens[i].kind == "string"):
         i += 1  # the text in front belongs to the class

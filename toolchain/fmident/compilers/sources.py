@@ -143,7 +143,6 @@ def choose_tree(class_name: str, trees: Sequence[SourceTree]) -> SourceTree:
 
 
 def _nearest_class(name: str, known: Sequence[str]) -> str:
-    """Return a suggestion of classes similar to `name`: by full name, or by its last part."""
     last = name.rsplit(".", 1)[-1]
     same = [k for k in known if k.rsplit(".", 1)[-1] == last]
     if same:

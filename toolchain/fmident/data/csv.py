@@ -204,7 +204,6 @@ def _units_line(
     given: int | None,
     count: int,
 ) -> int | None:
-    """Return the line number of the units, or ``None``."""
     if given is not None:
         if given == 0:
             return None

@@ -57,7 +57,6 @@ class Hampel(Options):
             raise OptionError(message, "samples")
 
     def __str__(self) -> str:
-        """Return a description of the filter."""
         width = f"{self.samples} samples" if self.window is None else f"{self.window:g} s"
         return f"Hampel filter, {width}, {self.threshold:g} sigma"
 
@@ -141,7 +140,6 @@ def share_of_noise(hampel: Hampel, width: int) -> float:
 
 
 def _windows(times: F64, hampel: Hampel) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the first row and the end (exclusive) of each sample's window."""
     if hampel.window is None:
         rows, half = np.arange(times.size, dtype=np.intp), hampel.samples // 2
         return np.maximum(rows - half, 0), np.minimum(rows + half + 1, times.size)

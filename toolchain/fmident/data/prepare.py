@@ -216,7 +216,6 @@ def prepare(
 
 
 def _without_outliers(table: Table, times: F64, preparation: Preparation) -> Table:
-    """Return the table with outliers replaced or set to missing."""
     hampel = preparation.hampel
     assert hampel is not None
     unbroken = {*preparation.columns, *preparation.derivatives.values()}

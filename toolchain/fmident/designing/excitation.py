@@ -211,7 +211,6 @@ class _Task:
         return tuple(series)
 
     def inputs(self, motions: Sequence[FourierMotion], times: F64) -> dict[str, F64]:
-        """Return the FMU's inputs."""
         return {
             name: motion(times, order)
             for axis, motion in zip(self.axes, motions, strict=True)
@@ -234,7 +233,6 @@ class _Task:
         return self.information.standard_errors(columns)
 
     def design(self, x: F64, first: tuple[F64, float]) -> Design:
-        """Return the design of a point."""
         motions = self.motions(x)
         times = self.settings.times
         errors, condition = self.promise(x)
@@ -242,7 +240,6 @@ class _Task:
         return Design(times, self.inputs(motions, times), motions, errors, condition, first, peaks)
 
     def explain(self, points: Sequence[F64]) -> NoReturn:
-        """Raise an error that explains why no motion is useful."""
         for x in points:
             columns = self.sensitivities(self.motions(x), self.settings.coarse)
             if bool(np.isfinite(columns).all()):
@@ -548,7 +545,6 @@ class _SineTask:
         return SineCandidate(omega, amplitude, value, errors, condition)
 
     def explain(self) -> NoReturn:
-        """Raise an error that explains why no frequency is useful."""
         if self.last is not None:
             self.information.refuse(self.last, "sine of this input")
         failure = self.information.evaluator.last_failure

@@ -134,8 +134,6 @@ def _motion(
 
 @dataclass(frozen=True, kw_only=True)
 class _DesignTables:
-    """A whole design file."""
-
     model: ModelTable
     outputs: Mapping[str, Positive]
     design: Mapping[str, Any]
@@ -146,7 +144,6 @@ class _DesignTables:
 
 
 def _refuse_unknown(section: Section, names: Iterable[str], description: ModelDescription) -> None:
-    """Raise if a key of a table is not a variable of the FMU."""
     for name in names:
         try:
             description.variable(name)

@@ -137,7 +137,6 @@ def assess(
 
 
 def _examined(fit: Fit, outcome: Outcome) -> Fit:
-    """Return the fit with its residuals, priors and curvatures; update `outcome` accordingly."""
     estimate = fit.estimate
     residuals = fit.evaluator.data_residuals(fit.p)
     whitened = noise.whitened_fits(fit.problem, fit.fits, residuals)
@@ -161,13 +160,11 @@ def _examined(fit: Fit, outcome: Outcome) -> Fit:
 
 
 def _is_least_squares(estimate: Estimate) -> bool:
-    """Return whether the intervals are those of plain least squares."""
     weighted = estimate.residual_weights is not None or estimate.residual_scores is not None
     return estimate.draws is None and not (weighted or estimate.base)
 
 
 def _uncertainty(fit: Fit, outcome: Outcome) -> VerifiedStatistics | None:
-    """Return the uncertainty, checked for jumps of the cost; update `outcome` accordingly."""
     evaluator, estimate, p = fit.evaluator, fit.estimate, fit.p
     before = outcome.status == "interrupted"
     statistics: VerifiedStatistics | None = None

@@ -67,7 +67,6 @@ def check_initial_simulation(problem: Problem, evaluator: Evaluator) -> None:
 
 
 def _refuse(d: Diagnostic | None, kind: type[FmidentError]) -> None:
-    """Raise a diagnostic that is an error."""
     if d is not None and d.severity == "error":
         raise kind(d.message, location=d.location, hint=d.hint, code=d.rule)
 
@@ -144,7 +143,6 @@ def inert_parameters(problem: Problem, evaluator: Evaluator) -> tuple[InertParam
 
 
 def _tied_by_equalities(problem: Problem) -> frozenset[str]:
-    """Return the searched parameters that equalities tie to others."""
     constraints, free = Constraints.of(problem), frozenset(q.name for q in problem.free)
     tied = [constraints.searched(c, free) for c in problem.constraints if c.equality]
     return frozenset().union(*(names for names in tied if len(names) > 1))
@@ -199,7 +197,6 @@ def _elsewhere(evaluator: Evaluator) -> F64:
 
 
 def _beyond_error(evaluator: Evaluator, points: F64, changes: F64, nothing: float) -> F64 | None:
-    """Return the first point at which outputs change by more than the integration error."""
     for point, change in zip(points, changes, strict=True):
         if change > nothing:
             error = evaluator.integration_error(point)
@@ -329,7 +326,6 @@ def check_survives(problem: Problem) -> None:
 
 
 def _moved(evaluator: Evaluator, initial: F64, index: int, relative: float) -> float:
-    """Return the parameter moved by a fraction of its size or range, within its bounds."""
     space = evaluator.space
     z = space.from_physical(initial)[index]
     low, high = space.lower[index], space.upper[index]

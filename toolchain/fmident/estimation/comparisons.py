@@ -51,7 +51,6 @@ class ExcludedSamples:
     values: F64 = field(default_factory=lambda: np.empty(0))
 
     def __str__(self) -> str:
-        """Return number and reason."""
         how = "replaced by the median" if self.replaced else "excluded"
         return f"{self.count} {how} ({self.reason})"
 
@@ -487,7 +486,6 @@ class CountedWave:
         return 0.5 * self.amplitude**2 if self.kind == "tone" else self.size**2 / 12.0
 
     def __str__(self) -> str:
-        """Return a description."""
         if self.kind == "tone":
             size = f"{self.amplitude:.2g} {self.unit}".rstrip()
             places = [f"'{self.output}' ({size})", *(f"'{name}'" for name in self.others)]
@@ -505,7 +503,6 @@ class SharedNoise:
     correlation: float
 
     def __str__(self) -> str:
-        """Return a description."""
         return f"{self.correlation:.2f} for '{self.first}' and '{self.second}'"
 
 
@@ -633,5 +630,4 @@ class CountedNoise:
 
     @property
     def _smooth(self) -> bool:
-        """Whether there is correlation in time other than waves."""
         return self.coloured and (not self.waves or any(o.order > 0 for o in self.outputs))

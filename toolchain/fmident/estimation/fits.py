@@ -332,7 +332,6 @@ def _fit(
 
 
 def _root_sum(values: F64) -> float:
-    """Return the root of the sum of squares, without missing samples."""
     return float(np.sqrt(np.nansum(values**2)))
 
 

@@ -230,7 +230,6 @@ def _minimum(
 
 
 def _refuse(problem: Problem, estimator: Estimator[Any]) -> None:
-    """Reject what the estimator cannot do; raises `FmidentError`."""
     location = problem.where()
     if not problem.free:
         raise EstimationError(
@@ -253,7 +252,6 @@ def _refuse(problem: Problem, estimator: Estimator[Any]) -> None:
 
 
 def _plan(problem: Problem, estimator: Estimator[Any], options: object) -> RunPlan:
-    """Return the plan of the search for watchers."""
     # How long a descent takes nobody knows; a population has its generations.
     known = None if estimator.descends else estimator.expected_simulations(options, problem)
     names = tuple(q.name for q in problem.free)

@@ -455,7 +455,6 @@ class _Announced(Share):
         self._text = f"{searches} searches side by side"
 
     def run(self, tasks: Sequence[SimulationTask]) -> Outcomes:
-        """Run a joint batch, or simulations of another experiment."""
         outcomes = self.whole.run(tasks)
         if any(task.other is not None for task in tasks):
             yield from outcomes

@@ -276,7 +276,6 @@ class Runs:
         sensitivities: bool = False,
         finer: int = 1,
     ) -> list[SimulationTask]:
-        """Return the tasks of all finite points, those of one point after those of another."""
         more = tolerance, sensitivities, finer
         return [task for p in points if self._is_finite(p) for task in self._tasks(p, *more)]
 
@@ -404,7 +403,6 @@ class Runs:
         return enumerate(in_callers_thread(lambda: whole_of(self._executor).run_all(tasks)))
 
     def _lookup(self, key: object) -> Simulated | Forgotten | None:
-        """Return a cached simulation by the key of its task."""
         known = self._outputs.get(key)
         if known is None and self.best is not None:
             known = self.best.outputs.get(key)

@@ -121,7 +121,6 @@ class SetupTable:
         return prepared
 
     def _of_other(self, other: OtherExperiment, sensitivities: tuple[str, ...]) -> NumberedSetup:
-        """Return the setup of any experiment; the same object for repeated requests."""
         key = (id(other.experiment), other.variables, sensitivities)
         # The experiment is kept along with it, so that its id means no other one.
         entry = self._others.pop(key, None)

@@ -82,7 +82,6 @@ class _Request:
 
     @property
     def joins(self) -> bool:
-        """Whether they become part of the joint batch: simulations of the problem do."""
         return all(task.other is None for task in self.tasks)
 
 
@@ -140,7 +139,6 @@ class _Search(Generic[T]):
     # in the caller's thread
 
     def start(self) -> None:
-        """Start the thread, which waits for its turn."""
         self._thread.start()
         self._started = True
 
@@ -220,7 +218,6 @@ class _Together(Generic[T]):
         self._found: dict[int, T] = {}
 
     def run(self) -> list[T]:
-        """Return the results of the searches."""
         try:
             try:
                 self._take_turns()

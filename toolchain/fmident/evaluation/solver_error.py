@@ -210,7 +210,6 @@ def _differences(
 def _with_interface(
     problem: Problem, kind: Literal["co-simulation", "model-exchange"], choice: Interpolation
 ) -> Problem:
-    """Return the problem with simulations by one interface, in one process."""
     substeps = problem.evaluation.substeps if kind == "co-simulation" else 1
     evaluation = replace(
         problem.evaluation, interface=kind, interpolation=choice, workers=1, substeps=substeps
@@ -253,7 +252,6 @@ def _follows_ramps(problem: Problem) -> bool:
 
 
 def _choices(problem: Problem) -> tuple[Interpolation, ...]:
-    """Return the possible interpolations of the Co-Simulation's inputs."""
     asked = problem.evaluation.interpolation
     if _moving(problem, own=False) is None or asked in ("hold", "mean"):
         return (asked,)

@@ -161,7 +161,6 @@ def check_archive(path: Path, limits: ArchiveLimits | None = None) -> Archive:
 
 
 def _entries(path: Path, refuse: _Refuse) -> list[zipfile.ZipInfo]:
-    """Return the zip's directory."""
     if not path.exists():
         refuse("there is no such FMU", advice(path), Code.UNKNOWN_NAME)
     if not path.is_file():
@@ -206,8 +205,6 @@ def _is_binary(name: PurePosixPath) -> bool:
 
 
 def _copy(file: zipfile.ZipFile, entry: zipfile.ZipInfo, out: IO[bytes], path: Path) -> None:
-    """Extract one member, up to the size that its entry declares."""
-
     def damaged(error: Exception) -> FmuError:
         return FmuError(
             f"member '{entry.filename}' of the archive is damaged: {error}",

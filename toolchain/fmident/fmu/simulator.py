@@ -234,7 +234,6 @@ class Simulator(Closes):
             return outcomes[-1]
 
     def _forget(self, run: _Simulation) -> None:
-        """Discard the messages and counts of a run to be repeated."""
         self._steps, self._warnings = run.steps, run.warnings
         self._state[FAILED_STEP] = -1
         self._buffer.clear()
@@ -277,7 +276,6 @@ class Simulator(Closes):
         return failure
 
     def _outcome(self, plan: Plan, last: Plan, failure: RunFailed | None) -> F64 | RunFailed:
-        """Return the outputs of a plan, or the failure of its pass `last`."""
         outputs = np.ascontiguousarray(plan.assemble()[:: plan.substeps])
         if failure is None:
             return outputs
@@ -375,7 +373,6 @@ class Simulator(Closes):
                 self._aside(self._holder.drop)
 
     def _aside(self, work: Callable[[], Result]) -> Result:
-        """Call FMU functions outside of a run."""
         with standard_floating_point():
             return Capture(self.captures_output).around(work)
 

@@ -477,7 +477,6 @@ def _number(variable: Variable, value: object, dtype: np.dtype[Any]) -> float | 
 def _texts(
     description: ModelDescription, variables: Sequence[Variable]
 ) -> list[tuple[Variable, ...]]:
-    """Return all elements of each text variable."""
     wanted = dict.fromkeys(v.value_reference for v in variables)
     elements_of: dict[int, dict[int, Variable]] = {reference: {} for reference in wanted}
     for variable in (*description.variables, *variables):  # of aliases, one that is named

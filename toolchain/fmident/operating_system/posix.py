@@ -285,7 +285,6 @@ class _Copy:
             self._end = os.pidfd_open(pid)
 
     def poll(self) -> int | None:
-        """Return the exit code, or ``None`` while the process is alive."""
         if self.returncode is None:
             pid, status = self._asked(os.WNOHANG)
             if pid:
@@ -293,7 +292,6 @@ class _Copy:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end."""
         if self.returncode is None:
             if timeout is not None and not select.select([self._end], [], [], timeout)[0]:
                 raise TimeoutExpired("a copy of this process", timeout)
@@ -302,7 +300,6 @@ class _Copy:
         return self.returncode
 
     def kill(self) -> None:
-        """Kill the process."""
         if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)

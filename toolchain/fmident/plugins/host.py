@@ -480,8 +480,6 @@ class Guard:
     def _called(
         self, function: Function, arguments: tuple[object, ...], others: Mapping[str, object]
     ) -> Any:
-        """Call a function of the plugin, attributing what it registers to the plugin."""
-
         def own(value: object) -> object:
             return value.of(self.origin) if isinstance(value, Registry) else value
 
@@ -533,7 +531,6 @@ def _new_style(function: Function) -> Function:
 
 
 def _resume(step: Callable[[], object], *, ends: bool) -> object:
-    """Resume a wrapper and return its value."""
     try:
         step()
     except StopIteration as end:

@@ -331,7 +331,6 @@ def _options_type(item: type[Any], what: str) -> type[Any]:
 
 
 def _check_is_dataclass(item: type[Any], what: str) -> None:
-    """Raise `PluginError` if a cost has annotated fields but no ``@dataclass``."""
     annotated = [
         name
         for name, hint in inspect.get_annotations(item).items()

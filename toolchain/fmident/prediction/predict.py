@@ -235,7 +235,6 @@ def _as_zero(experiment: Experiment) -> Experiment:
 
 
 def _noise(problem: Problem, evaluator: Evaluator, p: F64) -> _KnownNoise:
-    """Return the noise of each fitted output, estimated from its residuals."""
     jacobian, residuals = _linearised(evaluator, p, "the simulation")
     left = spanned(jacobian)
     leverages = np.einsum("ij,ij->i", left, left)

@@ -88,7 +88,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return what another name of an earlier version stands for, with a warning."""
     if name == "load_problem":
         text = "'fmident.problem.load_problem' is called 'problem_from_file'"
         warnings.warn(text, DeprecationWarning, stacklevel=2)

@@ -305,7 +305,6 @@ def _as_bound(problem: Problem, constraint: Constraint, row: F64) -> Problem | N
 
 
 def _range(problem: Problem, slopes: dict[int, float], constant: float) -> tuple[float, float]:
-    """Return the minimum and maximum of an affine function within the bounds."""
     low = high = constant
     for j, slope in slopes.items():
         q = problem.free[j]
@@ -402,7 +401,6 @@ def _not_constant(problem: Problem, notes: Notes) -> tuple[Constraint, ...]:
 
 
 def _is_rounding(c: Constraint, value: float, problem: Problem) -> bool:
-    """Return whether the sides differ only by rounding."""
     si = Dependence.of(problem).values_in_si(problem.initial)
     return abs(value) <= 1e-9 * max(abs(value_of(c.left, si)), abs(value_of(c.right, si)))
 

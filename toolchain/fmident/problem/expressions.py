@@ -363,7 +363,6 @@ class _Parser:
         return self._tokens[self._next] if self._next < len(self._tokens) else None
 
     def error(self, what: str, hint: str | None = None) -> ExpressionError:
-        """Return an error at the next token."""
         here = self.here
         position = len(self._text) if here is None else here.position
         message = f"'{shown(self._text)}' cannot be read: {what}"
@@ -384,7 +383,6 @@ class _Parser:
         raise self.error(f"unexpected '{shown(here.text)}'", hint)
 
     def relation(self) -> str:
-        """Return the relation between two sides of a constraint."""
         text = self._operator()
         if text in RELATIONS:
             self._next += 1
@@ -413,7 +411,6 @@ class _Parser:
         return left
 
     def condition(self, least: int) -> Node:
-        """Parse what is true or false."""
         tree = self.parse(least)
         self._refuse_value(tree)
         return tree
@@ -777,7 +774,6 @@ def constant_value(node: Node) -> float | None:
 
 
 def _symbols(unit: Unit) -> str:
-    """Return the unit as written if it is coherent with SI, else the SI unit."""
     if unit.dimensionless:
         return "1"
     return unit.text if in_si(unit) else si_symbols(unit)

@@ -389,7 +389,6 @@ class Problem:
         return f"<Problem {self.fmu.stem}: {searched}, {count}, {self.estimator.name}>"
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks."""
         html: str = view("problem_view")(self)
         return html
 

@@ -250,7 +250,6 @@ def _measured_signal(experiment: Experiment, m: Measurement) -> MeasuredSignal:
 
 
 def _read_only(values: F64) -> F64:
-    """Return a read-only view."""
     view = values.view()
     view.flags.writeable = False
     return view
@@ -436,7 +435,6 @@ def _predicted_change(
 
 
 def _on_upper_bound(problem: Problem, m: Measurement, p: F64) -> bool:
-    """Return whether the delay is at its upper bound."""
     return any(
         q.name == m.delay and value >= q.upper for q, value in zip(problem.free, p, strict=True)
     )

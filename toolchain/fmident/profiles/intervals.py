@@ -75,7 +75,6 @@ def with_profile_intervals(
 
 
 def _counted(result: EstimationResult, evaluator: Evaluator) -> EstimationResult:
-    """Return the result with all simulations of its evaluator."""
     return dataclasses.replace(
         result, simulations=evaluator.simulations, jacobians=evaluator.jacobians
     )
@@ -108,10 +107,7 @@ def _not_least(
 
 
 def _joined(result: EstimationResult, profiles: ProfileResult, effort: int) -> EstimationResult:
-    """Return the result with the intervals of profiles, and what they say.
-
-    `effort` is the number of simulations that they took.
-    """
+    """Return the result with the intervals of profiles, which took `effort` simulations."""
     by_name = {profile.name: profile for profile in profiles.profiles}
     estimates = tuple(
         _by_profile(e, by_name[e.name]) if e.name in by_name else e for e in result.estimates
@@ -129,7 +125,6 @@ def _joined(result: EstimationResult, profiles: ProfileResult, effort: int) -> E
 
 
 def _by_profile(e: ParameterEstimate, profile: ParameterProfile) -> ParameterEstimate:
-    """Return a parameter with the interval of its profile, within its bounds."""
     low, high = profile.interval
     low = e.lower if math.isnan(low) else max(low, e.lower)
     high = e.upper if math.isnan(high) else min(high, e.upper)

@@ -242,7 +242,6 @@ class _Walks:
         level: float,
         accuracy: float,
     ) -> _Walks:
-        """Return the walks of parameters and pairs."""
         plan = _plan(optimum, level, accuracy)
         return cls(
             optimum,
@@ -254,17 +253,14 @@ class _Walks:
 
     @property
     def together(self) -> list[Walk]:
-        """All walks, those of pairs included."""
         return [*self.alone, *(walk for pair in self.pairs for walk in pair.walks)]
 
     @property
     def lowest(self) -> State:
-        """The state with the least cost."""
         states = [place.state for walk in self.together for place in walk.places]
         return min(states, key=lambda state: state.cost, default=self.optimum.state)
 
     def progress(self, simulations: int, seconds: float) -> ProfileProgress:
-        """Return how far the walks are, after a number of simulations."""
         walks = self.together
         ended = sum(walk.outcome != "unfinished" for walk in walks)
         points = sum(len(walk.places) for walk in walks)
@@ -292,7 +288,6 @@ class _Walks:
         return True
 
     def profiles(self) -> tuple[ParameterProfile, ...]:
-        """Return the profile of each parameter from its walks."""
         optimum, white = self.optimum.state, self.optimum.white
         space, free = self.optimum.evaluator.space, self.optimum.problem.free
         profiles = []

@@ -218,7 +218,6 @@ class _Walker:
         self._scale = plan.critical_tau * float(np.sqrt(plan.variance))
 
     def run(self) -> None:
-        """Walk."""
         place = Place(self._optimum, 0.0, self._rate(self._optimum), True)
         if self._bound <= 1e-12 * self._size:
             self._walk.finish("bound")
@@ -335,7 +334,6 @@ class _Walker:
         return place.slope > 0.0 and abs(place.tau - target) <= self._plan.accuracy * target
 
     def _ends_at(self, place: Place) -> bool:
-        """End the walk if a point is close enough to the end of the interval."""
         if not self._is_close(place):
             return False
         ahead = (self._plan.critical_tau - place.tau) / place.slope
@@ -343,10 +341,7 @@ class _Walker:
         return True
 
     def _confirmed(self, place: Place) -> Place:
-        """Return a possibly last place with its other parameters optimised.
-
-        This needs a Jacobian from nearby.
-        """
+        """Return a possibly last place, other parameters optimised with a Jacobian from nearby."""
         if not self._is_close(place):
             return place
         drift = _EXACT * self._scale
@@ -488,7 +483,6 @@ class Landscape:
         return jacobian, np.zeros(p.size) if errors is None else errors * np.abs(scale)
 
     def _physical(self, z: F64) -> F64:
-        """Return the physical point within the bounds."""
         return np.clip(self._space.to_physical(z), self._lower, self._upper)
 
     def travel(self, state: State) -> float:

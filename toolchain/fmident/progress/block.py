@@ -128,7 +128,6 @@ def _head(state: RunState) -> list[str]:
 
 
 def _whole(state: RunState, width: int, letters: Letters) -> list[str]:
-    """Return the bar of the whole search if its extent is known."""
     profiles = state.profiles
     if profiles is not None:
         items = [f"{100 * profiles.ended // max(profiles.walks, 1)} %"]
@@ -185,7 +184,6 @@ def _inside(state: RunState, width: int, letters: Letters) -> list[str]:
 
 
 def _generation(state: RunState, width: int) -> list[str]:
-    """Return how many vectors of a generation agree."""
     if state.generation is None:
         return []
     size, near = state.generation
@@ -194,7 +192,6 @@ def _generation(state: RunState, width: int) -> list[str]:
 
 
 def _courses(state: RunState, width: int, room: int, letters: Letters) -> list[str]:
-    """Return a line for the cost and each parameter."""
     if state.last is None or state.profiles is not None or room < 1:
         return []
     # Of many iterations some are enough, and the last one.
@@ -224,7 +221,6 @@ def _row(
     width: int,
     letters: Letters,
 ) -> str:
-    """Return a line with a name, a value, its sparkline and its first value."""
     course = spark(values, min(_SPARK, width - widest - _VALUE - 2 * len(_GAP)), letters.blocks)
     items = [f"{_short(name, widest):{widest}}", f"{plain(value):{_VALUE}}"]
     items.append(f"{course:{_SPARK}}" if width > widest + _VALUE + _SPARK + 4 else course)

@@ -167,7 +167,6 @@ class Watch:
                 screen.close()
 
     def _draw(self) -> None:
-        """Draw the block, unless it was drawn a moment ago."""
         if self._open is None or self._clock() < self._next:
             return
         first, began = self._screen is None, self._clock()
@@ -177,7 +176,6 @@ class Watch:
         self._next = self._clock() + max(screen.pause, _SHARE * took)
 
     def _close(self) -> None:
-        """Remove the block and write the final line."""
         screen, line = self._screen, closing_line(self.state)
         if screen is not None:
             screen.close(line)
@@ -203,7 +201,6 @@ def watching(*, notebook: bool = True, only_blocks: bool = False) -> Iterator[Wa
 
 
 def _is_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook."""
     with contextlib.suppress(Exception):
         get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
         shell = None if get_shell is None else get_shell()

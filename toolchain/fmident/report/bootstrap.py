@@ -164,7 +164,6 @@ def _summary(result: BootstrapResult) -> Summary:
 
 
 def _headline(result: BootstrapResult) -> str:
-    """Return the words with the linearised standard errors in one sentence."""
     count = len(result.numbers)
     begin = f"{count} replicates"
     if result.status == "interrupted":
@@ -194,7 +193,6 @@ def _details(result: BootstrapResult) -> str:
 
 
 def _effort(result: BootstrapResult) -> str:
-    """Return the computational effort."""
     failed = f", {len(result.failed)} failed" if result.failed else ""
     return (
         f"{len(result.numbers)} replicates{failed}, {result.simulations} simulations, "

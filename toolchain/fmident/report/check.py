@@ -91,7 +91,6 @@ def _sentences(report: CheckReport) -> list[str]:
 
 
 def _sections(report: CheckReport, most: int | None = None) -> Iterator[Section]:
-    """Yield the tables, with at most `most` outputs over the bounds, and the closing sentences."""
     if report.stages:
         return
     tables = {
@@ -110,7 +109,6 @@ def _sections(report: CheckReport, most: int | None = None) -> Iterator[Section]
 
 
 def _finding(f: Finding, width: int) -> str:
-    """Return severity, text, location and hint, indented."""
     label = f"{'ERROR' if f.severity == 'error' else f.severity:<8} "
     indent = " " * len(label)
     head, *log = f.text.splitlines()
@@ -248,7 +246,6 @@ def _effort(e: EffortCheck, estimator: str) -> str:
 
 
 def _global_sections(sensitivity: GlobalSensitivity, most: int | None) -> Iterator[Section]:
-    """Yield each output, with the most important parameter first."""
     method = sensitivity.method.name
     columns = {"mu*": "mu_star", "+-": "mu_star_conf", "sigma": "sigma"}
     if method == "sobol":
@@ -282,7 +279,6 @@ def _bounds(g: GlobalSensitivity) -> str:
 
 
 def _global_chart(sensitivity: GlobalSensitivity, output: OutputIndices) -> Chart:
-    """Return the indices of one output, and the ranking index over time."""
     key = sensitivity.index
     order = np.argsort(-output.indices[key])
     names = [sensitivity.names[j] for j in order]

@@ -269,7 +269,6 @@ def issubclass_of(kind: Any, parent: type) -> bool:
 
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
-    """Return the types of the fields that a class is made with."""
     hints = typing.get_type_hints(kind)
     named = getattr(kind, "_fields", None)  # of a NamedTuple
     names = named if named is not None else [f.name for f in dataclasses.fields(kind) if f.init]
@@ -278,7 +277,6 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 @functools.cache
 def _defaults(kind: Any) -> frozenset[str]:
-    """Return the names of the fields that have a default."""
     if not dataclasses.is_dataclass(kind):
         return frozenset()
     none = dataclasses.MISSING

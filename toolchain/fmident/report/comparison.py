@@ -58,7 +58,6 @@ class Comparison:
         return sections_text(_sections(self.results, self.choice), width)
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks."""
         sections = _sections(self.results, self.choice)
         return Page("Comparison", "", None, sections).embedded()
 
@@ -185,7 +184,6 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def _content(compared: Sequence[Compared], choice: Choice) -> Json:
-    """Return the comparison as JSON types."""
     content: Json = {
         "results": [
             {
@@ -289,7 +287,6 @@ def _figures(compared: Sequence[Compared]) -> Table:
 
 
 def _choice(compared: Sequence[Compared], choice: Choice) -> list[Block]:
-    """Return criteria, tests of nested problems, and remarks on both."""
     known = [c for c in compared if not c.criteria.missing]
     if not known:
         return []
@@ -341,7 +338,6 @@ def _criteria(rows: Sequence[tuple[Compared, Criteria, float]]) -> Table:
 
 
 def _tests(choice: Choice) -> list[Block]:
-    """Return the table of the likelihood-ratio tests, and their validity."""
     if not choice.tests:
         return [
             Text(f"{one} and {other}: no likelihood-ratio test, since {reason}")
@@ -392,7 +388,6 @@ def row_key(e: ParameterEstimate) -> str:
 
 
 def _parameter_rows(compared: Sequence[Compared], name: str) -> list[list[str]]:
-    """Return a row per result that has the parameter."""
     matches = [(c, e) for c in compared for e in c.result.rows if row_key(e) == name]
     own = matches[0][1].name
     if len({row_key(e) for c in compared for e in c.result.rows if e.name == own}) == 1:
@@ -411,7 +406,6 @@ def _parameter_rows(compared: Sequence[Compared], name: str) -> list[list[str]]:
 
 
 def _forest(estimates: Sequence[ParameterEstimate]) -> list[str]:
-    """Return each value and its interval on a common axis."""
     ends = [[x for x in (e.value, *e.interval_95) if math.isfinite(x)] for e in estimates]
     points = [x for own in ends for x in own]
     if not points:

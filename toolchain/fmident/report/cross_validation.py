@@ -113,7 +113,6 @@ CODEC = Codec(
 
 
 def _stored_models(result: CrossValidation) -> Json:
-    """Return the models by name, each with its scores."""
     models: Json = {}
     for model, summary in zip(result.models, summarised(result), strict=True):
         models[model.name] = {**CODEC.dump(model), **CODEC.dump(summary)}
@@ -189,7 +188,6 @@ def _summary(result: CrossValidation) -> Summary:
 
 
 def _headline(result: CrossValidation) -> str:
-    """Return what was done, and which model is best."""
     if result.status == "interrupted":
         done = sum(len(m.folds) for m in result.models)
         return f"Interrupted after {done} of {len(result.folds)} folds for each model."
@@ -202,7 +200,6 @@ def _headline(result: CrossValidation) -> str:
 
 
 def _what_was_left_out(result: CrossValidation) -> str:
-    """Return the folds in words."""
     if result.way == "experiments":
         return f"each of {len(result.folds)} experiments left out once"
     gap = f", {result.gap:g} s around it not fitted" if result.gap > 0.0 else ""

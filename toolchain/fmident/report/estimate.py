@@ -314,7 +314,6 @@ def _diagnostics(result: EstimationResult) -> list[Block]:
 
 
 def _diagnosed(fit: OutputFit, result: EstimationResult) -> Any:
-    """Return the diagnostics of an output, with the inputs of its experiment at its times."""
     inputs = {
         signal.name: np.interp(fit.times, signal.times, signal.values)
         for signal in result.inputs
@@ -381,7 +380,6 @@ def _priors(result: EstimationResult) -> list[Block]:
 
 
 def _prior_facts(priors: PriorKnowledge) -> list[str]:
-    """Return statements on all priors together, a sentence each."""
     facts = []
     if priors.compared:
         p = probability(priors.p_value)
@@ -451,7 +449,6 @@ def _correlation(result: EstimationResult) -> list[Block]:
 
 
 def _correlated(value: float, below: int) -> Cell:
-    """Return a cell of the lower triangle of the matrix of correlations."""
     if below <= 0 or not np.isfinite(value):
         text = "" if below < 0 else "1" if below == 0 else "n/a"
         return Cell(text, "" if text else "empty", color="var(--faint)" if text else "")
@@ -541,7 +538,6 @@ def _identifiability(result: EstimationResult) -> list[Block]:
 
 
 def _fixing(number: int, step: FixingStep) -> list[str]:
-    """Return one step of the ranking as text."""
     shifts = sorted(step.shifts.items(), key=lambda one: -abs(one[1]))
     texts = [f"{name} {10.0 * x:+.2g} %" for name, x in shifts if abs(x) >= _LEAST_SHIFT]
     moved = listed(texts, _MOST_SHIFTS)
@@ -639,7 +635,6 @@ def _entries(result: EstimationResult) -> list[Entry]:
 
 
 def _settings(settings: Mapping[str, object]) -> list[Entry]:
-    """Return the settings of the run; nested mappings and lists of mappings become tables."""
     entries: list[Entry] = []
     for key, value in settings.items():
         heading = key.replace("_", " ").capitalize()
@@ -664,7 +659,6 @@ def _settings(settings: Mapping[str, object]) -> list[Entry]:
 
 
 def _cost_meaning(result: EstimationResult) -> str:
-    """Return a description of the minimised cost."""
     chosen = {k: v for k, v in result.cost_options.items() if v is not None}
     if result.cost == "time-domain" and chosen.get("normalisation", "none") == "none":
         return "half the sum of the squared whitened residuals"

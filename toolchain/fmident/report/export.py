@@ -150,7 +150,6 @@ def exported_values(
 
 
 def _remark(estimate: ParameterEstimate, judged: Identifiability | None) -> str:
-    """Return where a value comes from, its standard error and its interval."""
     silent = judged is not None and estimate.name in judged.silent
     known = _uncertainty(estimate)
     if estimate.expression:
@@ -170,7 +169,6 @@ def _remark(estimate: ParameterEstimate, judged: Identifiability | None) -> str:
 
 
 def _uncertainty(e: ParameterEstimate) -> str:
-    """Return standard error and interval, as far as there are any."""
     parts = []
     if math.isfinite(e.standard_error):
         parts.append(f"standard error {plain(e.standard_error, 3)}")
@@ -528,7 +526,6 @@ def write_ssv(exports: Exports, path: Path, *, name: str | None = None) -> None:
 
 
 def _units(root: Element, exports: Exports) -> None:
-    """Define every unit in use, as the standard requires."""
     used = sorted({value.unit for value in exports.values if value.unit})
     if not used:
         return

@@ -110,7 +110,6 @@ class Samples:
         return (self.measured - self.fitted) / self.sigma
 
     def _modelled(self, result: EstimationResult) -> ModelledLikelihood | None:
-        """Return the likelihood of a result's noise model; ``None`` without one."""
         noise = modelled_noise(result)
         if noise is None:
             return None
@@ -359,7 +358,6 @@ def _why_not_comparable(one: Stored, first: Stored) -> str:
 
 
 def _orders(result: EstimationResult) -> dict[str, int] | None:
-    """Return the noise order of each output; ``None`` without a noise model."""
     noise = modelled_noise(result)
     return None if noise is None else {o.name: o.order for o in noise.outputs}
 
@@ -515,7 +513,6 @@ def _equal(one: F64, other: F64) -> bool:
 
 
 def _inputs_known(less: Stored, more: Stored) -> bool:
-    """Return whether the values of all inputs were compared."""
     inputs = [_inputs_of(one.result) for one in (less, more)]
     if not all(s.times.size for own in inputs for s in own.values()):
         return False

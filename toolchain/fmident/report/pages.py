@@ -134,7 +134,6 @@ _OTHERS = {
 
 
 def _another_file(path: Path) -> EstimationError:
-    """Return an error that identifies another command's file, and what displays it."""
     what, hint = _OTHERS.get(path.suffix, ("is not a result of fmident", _WRITTEN_BY))
     if any((path.parent / name).is_file() for name in _KINDS):
         what, hint = "is one file of a result", f"give its folder, '{path.parent}'"

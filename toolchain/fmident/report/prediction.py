@@ -161,7 +161,6 @@ def _summary(result: Prediction) -> Summary:
 
 
 def _headline(result: Prediction) -> str:
-    """Return how many new samples lie inside the band."""
     level = percent_text(result.level)
     if result.samples:
         share = percent(result.inside / result.samples)
@@ -198,7 +197,6 @@ def _outputs(result: Prediction) -> list[Block]:
 
 
 def _half_width(low: F64, high: F64) -> str:
-    """Return the median half width of a band as text."""
     half = 0.5 * (high - low)
     half = half[np.isfinite(half)]
     return plain(float(np.median(half)), 3) if half.size else "n/a"

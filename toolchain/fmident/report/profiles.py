@@ -109,7 +109,6 @@ def _summary(result: ProfileResult) -> Summary:
 
 
 def _headline(result: ProfileResult) -> str:
-    """Return the joint conclusion from all profiles."""
     count = len(result.profiles)
     kinds = [p.verdict.kind for p in result.profiles]
     if result.status == "interrupted":
@@ -132,7 +131,6 @@ def _headline(result: ProfileResult) -> str:
 
 
 def _effort(result: ProfileResult) -> str:
-    """Return the computational effort and the threshold."""
     points = sum(len(p.points) for p in result.profiles)
     return (
         f"{points} points, {result.simulations} simulations, {result.jacobians} Jacobians, "
@@ -141,7 +139,6 @@ def _effort(result: ProfileResult) -> str:
 
 
 def _threshold(result: ProfileResult) -> str:
-    """Return the threshold in words."""
     if result.sigma_known:
         source = "chi-squared with 1 degree of freedom, the noise is given"
     else:
@@ -153,7 +150,6 @@ def _threshold(result: ProfileResult) -> str:
 
 
 def _error(profile: ParameterProfile) -> float:
-    """Return the approximate standard error, from the profile if it has an end."""
     known = [abs(e - profile.value) for e in profile.interval if math.isfinite(e)]
     if known:
         return min(known) / _HALF_WIDTHS or profile.standard_error

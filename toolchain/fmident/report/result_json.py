@@ -132,8 +132,6 @@ def _samples(content: Json) -> dict[tuple[str, str], int]:
 
 @dataclass(frozen=True)
 class _ExperimentFits:
-    """The outputs of one experiment."""
-
     name: str
     outputs: tuple[OutputFit, ...]
 
@@ -186,7 +184,6 @@ def _influence(content: Json) -> Json:
 
 
 def _coded(findings: Iterable[Finding]) -> list[Json]:
-    """Return what a reader of the file learns of findings."""
     return [
         {"code": f.code, "severity": f.severity, "text": f.text, "hint": f.hint} for f in findings
     ]

@@ -68,7 +68,6 @@ def tables_of(result: EstimationResult) -> dict[str, tuple[pd.DataFrame, str | N
 
 
 def _stage(name: str, every: Iterable[str]) -> dict[str, str]:
-    """Return the column of the stage, which the tables of a run in stages have."""
     return {"stage": name} if any(every) else {}
 
 
@@ -77,7 +76,6 @@ def _of_parameters(names: Sequence[str], values: F64) -> dict[str, F64]:
 
 
 def _excluded_table(result: EstimationResult) -> pd.DataFrame:
-    """Return a row per sample that does not count."""
     held_out = () if result.validation is None else result.validation.fits
     return stacked(
         {"experiment": fit.experiment, "output": fit.name, "reason": e.reason, "time": e.times,
@@ -122,7 +120,6 @@ def history_table(history: Iterable[Iteration], names: Sequence[str]) -> pd.Data
 
 
 def _draws_table(draws: DrawnPosterior | None, names: Sequence[str]) -> pd.DataFrame:
-    """Return a row per draw: its chain and number, log density and searched parameters."""
     chains = () if draws is None else zip(draws.values, draws.densities, strict=True)
     return stacked(
         {"chain": chain, "draw": np.arange(1, len(values) + 1), "log_density": densities,

@@ -129,7 +129,6 @@ def _shrink(
 
 
 def _wrapped(row: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
-    """Return a row as several rows, wrapping long cells."""
     cells = [
         textwrap.wrap(cell, width, break_on_hyphens=False) or [""] if len(cell) > width else [cell]
         for cell, width in zip(row, widths, strict=True)

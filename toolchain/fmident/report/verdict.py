@@ -149,7 +149,6 @@ def findings_of(result: EstimationResult) -> tuple[Finding, ...]:
 
 
 def _named(constraints: Sequence[ConstraintCheck]) -> str:
-    """Return constraints by name and text, with the noun."""
     names = listed([f"'{c.name}' ({c.text})" for c in constraints])
     return f"constraint{'s' * (len(constraints) > 1)} {names}"
 
@@ -201,7 +200,6 @@ def _more_of_the_search(result: EstimationResult) -> str:
 
 
 def _prior(result: EstimationResult) -> Iterator[Finding]:
-    """Yield which priors the data contradict."""
     if result.priors is not None and result.priors.conflict:
         several = "s" * (len(result.priors.conflict) > 1)
         names = listed([c.name for c in result.priors.conflict])
@@ -236,7 +234,6 @@ def _integration(result: EstimationResult) -> Iterator[Finding]:
 
 
 def _misfit(result: EstimationResult) -> Iterator[Finding]:
-    """Yield in which way the model does not explain the data."""
     residuals, worst = result.residuals, _worst(result)
     if residuals is None:
         return
@@ -272,7 +269,6 @@ def _misfit(result: EstimationResult) -> Iterator[Finding]:
 
 
 def _coloured(result: EstimationResult, residuals: ResidualCheck) -> Iterator[Finding]:
-    """Yield what the colour of the residuals says against the model."""
     noise, text = result.noise, ""
     if noise is not None and noise.contradicted:
         yield finding(
@@ -329,7 +325,6 @@ def _validation(result: EstimationResult) -> Iterator[Finding]:
 
 
 def _identifiability(result: EstimationResult) -> Iterator[Finding]:
-    """Yield which parameters the data do not determine, or have no interval."""
     # The rank is that of the last stage, which may have held what earlier ones found.
     last = result.stages[-1].name if result.stages else ""
     held = _held_on_bounds(result)
@@ -401,7 +396,6 @@ def _members(result: EstimationResult, estimates: Sequence[ParameterEstimate]) -
 
 
 def _to_fix(result: EstimationResult) -> str:
-    """Return what to do where the data do not determine all."""
     judged = result.identifiability
     if judged is not None and judged.fixing and not judged.full_rank:
         first = judged.fixing[0].name
@@ -412,7 +406,6 @@ def _to_fix(result: EstimationResult) -> str:
 def _without_errors(
     result: EstimationResult, estimates: Sequence[ParameterEstimate]
 ) -> Iterator[Finding]:
-    """Yield what is to be said of parameters without a finite standard error."""
     lost = [e.name for e in estimates if not math.isfinite(e.standard_error) and not e.base]
     # A stage may depend on values that it held and no data determine.
     alone: dict[str, float] = {}
@@ -451,7 +444,6 @@ def _bounds(result: EstimationResult) -> Iterator[Finding]:
 
 
 def _correlation(result: EstimationResult) -> Iterator[Finding]:
-    """Yield which parameters the data hardly tell apart."""
     for first, second, value in correlated_pairs(result):
         yield finding(
             "nearly-collinear",
@@ -572,7 +564,6 @@ def _held_together(result: EstimationResult) -> bool:
 
 
 def _worst(result: EstimationResult) -> OutputFit | None:
-    """Return the output with the largest relative error."""
     return max(
         (f for f in result.fits if math.isfinite(f.relative_error)),
         key=lambda f: f.relative_error,
@@ -586,7 +577,6 @@ def _options(result: EstimationResult) -> Mapping[str, object]:
 
 
 def _advice(result: EstimationResult) -> str:
-    """Return what to do where the model does not explain the data."""
     if result.status == "interrupted":
         return "the search was not at its end: --resume goes on with it"
     for text, hint in (_explained(result), _disturbed(result)):
@@ -677,7 +667,6 @@ def _disturbed(result: EstimationResult) -> tuple[str, str]:
 
 
 def _used_up(result: EstimationResult, allowed: object) -> bool:
-    """Return whether the iteration limit was reached rather than another one."""
     if not isinstance(allowed, int) or not result.history:
         return False
     return len(result.history) >= allowed or result.history[-1].number >= allowed

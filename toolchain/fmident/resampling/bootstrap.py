@@ -216,7 +216,6 @@ class _Replicates:
         self._linear[number] = np.einsum("ij,j->i", self._answers, change)
 
     def fitted(self, *, interrupted: bool) -> tuple[Fitted, list[FailedReplicate]]:
-        """Return the replicates that were fitted, and the others; raises if there are too few."""
         refits = dict(sorted(self._refits.items()))
         good = [k for k, f in refits.items() if not f.failure]
         failed = [FailedReplicate(k, f.failure) for k, f in refits.items() if f.failure]
@@ -315,7 +314,6 @@ def _estimate(
 
 
 def _origin(evaluator: Evaluator, p: F64, variance: float) -> StartingPoint:
-    """Return the start of the replicates at a point."""
     noise = evaluator.noise(p)
     residuals = evaluator.data_residuals(p)
     if not variance > 0.0 or float(np.mean(residuals**2)) <= (_VANISHING * noise) ** 2:
@@ -396,7 +394,6 @@ def _chosen(noise: NoiseFinding | None) -> tuple[Method, str]:
 
 
 def _correlations(noise: NoiseFinding) -> str:
-    """Return the outputs with correlated residuals in words."""
     seen = [o for o in noise.outputs if o.order > 0 or o.p_white < colour_level(o.samples)]
     texts = [f"{o.autocorrelation:.2f} for '{o.name}'" for o in seen]
     return ", ".join(texts[:3]) + (", ..." if len(texts) > 3 else "")
@@ -472,7 +469,6 @@ def _moved_priors(problem: Problem, p: F64, generator: np.random.Generator) -> P
 
 
 def _band_rows(panels: Sequence[Panel]) -> npt.NDArray[np.intp]:
-    """Return the residual rows whose predictions are used for bands, in order."""
     chosen = [p.rows[:: -(-p.size // _BAND_INSTANTS)].ravel() for p in panels]
     return np.sort(np.concatenate(chosen))
 

@@ -369,7 +369,6 @@ def parameters_of(
 
 
 def _interval_notes(lost: Sequence[str], unresolved: Sequence[str], count: int) -> list[Finding]:
-    """Note parameters without an interval, and ends beyond all of `count` replicates."""
     notes = []
     if lost:
         text = (

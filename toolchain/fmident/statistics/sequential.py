@@ -84,7 +84,6 @@ class _Row:
     freedom: dict[int, float] = field(default_factory=dict)
 
     def move(self, source: _Row, factor: float) -> None:
-        """Add the answers to noise of another row, times a factor."""
         for number, answer in source.noise.items():
             self.noise[number] = self.noise.get(number, 0.0) + factor * answer
         for number, nu in source.freedom.items():
@@ -296,7 +295,6 @@ class SequentialCovariance:
         )
 
     def _common(self, s: int, t: int) -> _Columns:
-        """Return the columns that two noises have in common."""
         if s == t:
             return slice(None), slice(None)
         first, second = self._noises[s].samples, self._noises[t].samples

@@ -294,7 +294,6 @@ def check_how_much_it_will_simulate(subject: Subject) -> None:
 
 
 def _with_measurements(problem: Problem, **changes: Any) -> Problem:
-    """Return the problem with changes to all measurements."""
     experiments = tuple(
         dataclasses.replace(
             e, measurements=tuple(dataclasses.replace(m, **changes) for m in e.measurements)
@@ -305,7 +304,6 @@ def _with_measurements(problem: Problem, **changes: Any) -> Problem:
 
 
 def _with(problem: Problem, name: str, **changes: Any) -> Problem:
-    """Return the problem with changes to one parameter."""
     parameters = (
         dataclasses.replace(q, **changes) if q.name == name else q for q in problem.parameters
     )
@@ -376,7 +374,6 @@ def _expect_near(result: EstimationResult, truth: Mapping[str, float], relative:
 
 
 def _shares(truth: Mapping[str, float], *shares: float) -> dict[str, float]:
-    """Return shares of the true values, taken in turn."""
     each = zip(truth, itertools.cycle(shares), strict=False)
     return {name: share * truth[name] for name, share in each}
 
@@ -535,8 +532,6 @@ class _Watcher:
 
 
 def _ended_at(number: int, what: type[BaseException]) -> _Watcher:
-    """Return an observer that raises an exception at an iteration."""
-
     def iteration(state: Iteration) -> None:
         if state.number == number:
             raise what("enough")

@@ -111,7 +111,6 @@ def _check_declared(executor: Executor) -> None:
 def _check_outcomes(
     executor: Executor, tasks: list[SimulationTask], expected: list[Simulated]
 ) -> None:
-    """Check bits of the outcomes, whatever ran before."""
     expect(list(executor.run([])) == [], "an empty batch has no outcomes, and yet some came back")
     before = copy.deepcopy(tasks)
     _expect_same(_outcomes(executor, tasks), expected, "in the first batch")
@@ -125,7 +124,6 @@ def _check_outcomes(
 
 
 def _outcomes(executor: Executor, tasks: Sequence[SimulationTask]) -> list[Simulated]:
-    """Return the outcomes in order; there is one for each task."""
     returned = executor.run(tasks)
     expect(isinstance(returned, Iterator), f"'run' returns {type(returned)}, not an iterator")
     pairs = list(returned)
@@ -171,7 +169,6 @@ def _check_run_other(executor: Executor, right: Executor, problem: Problem) -> N
 
 
 def _other(problem: Problem) -> tuple[Experiment, tuple[str, ...], list[Mapping[str, float]]]:
-    """Return half of the first experiment, its outputs in another order, and values."""
     own = problem.experiments[0]
     count = max(own.times.size // 2, 2)
     inputs = {name: values[:count] for name, values in own.inputs.items()}
@@ -210,7 +207,6 @@ def _check_sensitivities(executor: Executor, right: Executor, problem: Problem) 
 def _check_interruption(
     executor: Executor, tasks: list[SimulationTask], expected: list[Simulated]
 ) -> None:
-    """Check that Ctrl-C during a batch ends it, and that the next one is whole."""
     outcomes = executor.run(tasks)
     next(outcomes)
     if isinstance(outcomes, Generator):

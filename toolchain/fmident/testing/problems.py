@@ -84,7 +84,6 @@ class ConformanceProblem:
     precision: float = 1e-6
 
     def __post_init__(self) -> None:
-        """Check that the problem suits all checks."""
         if len(self.truth) < 2 or self.times.size < 20:
             raise ValueError(
                 f"problem '{self.name}': the checks need at least 2 parameters and 20 samples, "
@@ -176,7 +175,6 @@ class ConformanceProblem:
     def _measured(
         self, parameters: Sequence[Parameter], number: int, noise: float, local: str | None
     ) -> Problem:
-        """Return a problem with one experiment."""
         times = self.times if number == 1 else self.times[: 3 * self.times.size // 4]
         inputs = self.inputs(times, number)
         factor = SECOND if number == 2 else 1.0

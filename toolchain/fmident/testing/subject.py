@@ -62,13 +62,10 @@ class _Patience:
             raise EndlessSearch(f"more than {MOST} {self._what}")
 
     def iteration(self, state: Iteration) -> None:
-        """Handle an iteration."""
         self.count()
 
 
 class _Patient(Evaluator):
-    """An evaluator that ends a search requesting too many points, known ones included."""
-
     def __init__(self, problem: Problem, executor: Executor) -> None:
         super().__init__(problem, executor)
         self._patience = _Patience("points were asked for")
@@ -92,7 +89,6 @@ class Subject:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return estimator, options and problem."""
         options = "".join(f"-{value}" for value in self.options.values())
         return f"{self.kind.name}{options}-{self.bench.name}"
 

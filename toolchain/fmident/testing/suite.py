@@ -48,7 +48,6 @@ class Check:
             ) from error
 
     def __str__(self) -> str:
-        """Return estimator, options, problem and check, as the name of a test."""
         return f"{self.subject}-{self.name}"
 
 
@@ -108,7 +107,6 @@ def estimator_checks(
 
 
 def _concerns(kind: type[Estimator[Any]], check: Callable[[Subject], None]) -> bool:
-    """Return whether a check applies to an estimator; most apply to all."""
     if check in _ONLINE_ONLY:
         return issubclass(kind, OnlineEstimator)
     if check is checks.check_constraints:
@@ -163,7 +161,6 @@ def check_estimator(
 
 
 def _expect_options(subject: Subject) -> None:
-    """Raise `ConformanceError` if options cannot be read, as all checks need them."""
     table = subject.table(subject.bench.problem())
     try:
         build_options(subject.kind, table)
@@ -186,7 +183,6 @@ def _reason(error: BaseException) -> str:
 
 
 def _shown(names: Sequence[str]) -> str:
-    """Return the name of a check, or the first of several."""
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 

@@ -106,7 +106,6 @@ def members(hint: Any) -> Iterator[Any]:
 
 
 def _bare(hint: Any) -> Any:
-    """Return a type without its annotations."""
     return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
 
 
@@ -162,7 +161,6 @@ def _values(plain: Any, annotated: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without Sphinx roles."""
     return " ".join(_ROLE.sub(r"`\1`", text).replace("``", "`").split())
 
 

@@ -175,7 +175,6 @@ _DEFAULTS = {("estimator", "name"): "least-squares", ("cost", "name"): "time-dom
 
 
 def _is_choice(path: DottedKey) -> bool:
-    """Return whether a key selects an estimator or a cost, with its options beside it."""
     return path[-2:] in _DEFAULTS
 
 
@@ -226,7 +225,6 @@ def _counted(content: Any, path: DottedKey) -> KeyPath:
 
 
 def _inside(content: Any, key: str | int) -> Any:
-    """Return what is at a key; ``None`` if there is nothing."""
     if isinstance(content, dict):
         return content.get(key)
     inside = isinstance(content, list) and isinstance(key, int) and key < len(content)
@@ -249,7 +247,6 @@ def put(content: Any, keys: KeyPath, value: object) -> None:
 
 
 def _without_options(text: str, table: KeyPath, kept: Collection[str]) -> str:
-    """Return the text without the content of a table and its subtables, except some keys."""
     lines: list[str | None] = [*lines_of(text)]
     for entry in entries(text):
         if entry.path[: len(table)] != table or (entry.path == table and entry.key is None):

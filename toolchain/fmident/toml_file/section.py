@@ -78,7 +78,6 @@ class _Elsewhere(Source):
     located: Where = field(kw_only=True)
 
     def place(self, keys: KeyPath) -> Location | None:
-        """Return the location of a key for a message."""
         return self.located(str(keys[0]) if keys else None)
 
 
@@ -234,7 +233,6 @@ class Section:
         return accepted, int(number * factor) if accepted else value
 
     def _wrong(self, key: str, what: str, value: Any, hint: Any) -> FmidentError:
-        """Return the error for a value of another type than `hint`."""
         parts = list(members(hint))
         choices = [c for p in parts for c in typing.get_args(p) if isinstance(c, str)
                    and typing.get_origin(p) is typing.Literal]  # fmt: skip
@@ -314,7 +312,6 @@ def _plain_value(value: Any, hint: Any) -> tuple[bool, Any]:
 
 
 def _holds_tables(hint: Any) -> bool:
-    """Return whether a type is a list of tables."""
     is_list = typing.get_origin(hint) in (tuple, list)
     return is_list and dataclasses.is_dataclass(next(members(typing.get_args(hint)[0])))
 

@@ -165,7 +165,6 @@ def parse_toml(
 
 
 def _refuse_twice(text: str, path: Path, failure: NotTomlError, error: type[FmidentError]) -> None:
-    """Raise an error with key and lines if a key or a table is defined twice."""
     inline = _INLINE_TWICE.search(failure.message)
     if inline is not None:
         raise error(

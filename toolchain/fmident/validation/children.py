@@ -126,13 +126,11 @@ class _Children:
             return child
 
     def end(self, child: Child) -> None:
-        """End one child."""
         with self._lock:
             self._living.discard(child)
         child.close()
 
     def stop(self) -> None:
-        """End all, and start no more."""
         with self._lock:
             self._stopped = True
             for child in self._living:

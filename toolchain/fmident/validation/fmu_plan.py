@@ -146,7 +146,6 @@ def read_recording(path: Path) -> Recording:
 
 
 def _remarks(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the comments above the header with their line numbers."""
     with path.open(encoding="utf-8-sig") as lines:
         yield from takewhile(lambda line: line[1].startswith("#"), enumerate(lines, 1))
 

@@ -123,8 +123,6 @@ class OpenModelicaCompiler(Compiler):
 
 
 class _Build:
-    """State of one build."""
-
     def __init__(
         self,
         request: BuildRequest,
@@ -224,7 +222,6 @@ class _Build:
         return libraries + files
 
     def wanted(self, experiment: wrapper.Experiment) -> wrapper.Experiment:
-        """Return the requested experiment of the FMU."""
         options = self.options
         return wrapper.Experiment(
             experiment.start,
@@ -234,7 +231,6 @@ class _Build:
         )
 
     def load_text(self, name: str, text: str) -> None:
-        """Load a generated class."""
         file = self.folder / f"{name}.mo"
         file.write_text(text, encoding="utf-8")
         reply = self.session.send(f"loadFile({quoted(file.as_posix())}, uses=false)")
@@ -242,7 +238,6 @@ class _Build:
             self.fail(f"the wrapper '{name}' cannot be loaded", reply.messages)
 
     def export(self, class_name: str, purpose: str) -> Path:
-        """Build an FMU and return its path."""
         options = self.options
         prefix = re.sub(r"\W", "_", self.request.class_name)
         targets = omc_platforms(self.request.platforms, options.platforms)
@@ -312,7 +307,6 @@ class _Build:
     def build_ramps(
         self, base: str, plan: wrapper.RampPlan, plain: Element, comment: str
     ) -> tuple[Path, Element]:
-        """Build the class inside a wrapper that turns its inputs into ramps."""
         progress = self.request.progress
         progress(f"{self.request.class_name}: OpenModelica exports it with inputs on lines")
         experiment = wrapper.default_experiment(plain)
@@ -321,7 +315,6 @@ class _Build:
         return fmu, wrapper.hide_wrapper(read_root(fmu), plain, plan)
 
     def check(self, fmu: Path, plain: Element) -> None:
-        """Check the resulting FMU."""
         options = self.options
         integrates = options.fmu_type != "me" and wrapper.has_states(plain)
         self.diagnostics += check_fmu(fmu, solver=options.fmi_flags, integrates=integrates)
@@ -335,7 +328,6 @@ class _Build:
             self.diagnostics += integration_notes(model)
 
     def keep(self, messages: Sequence[Message], errors: str = "error") -> None:
-        """Record omc's messages, without duplicates."""
         for finding in to_diagnostics(messages, self.class_names):
             finding = self.without_wrapper(finding)
             if finding.severity == "error" and errors == "warning":
@@ -344,7 +336,6 @@ class _Build:
                 self.diagnostics.append(finding)
 
     def without_wrapper(self, finding: Diagnostic) -> Diagnostic:
-        """Return a finding rewritten to refer to the user's class instead of the wrapper."""
         place = finding.location
         if place is not None and Path(place.file).absolute().is_relative_to(self.folder):
             place = None
@@ -356,7 +347,6 @@ class _Build:
         self.diagnostics = [_weaker(d) if d.severity == "error" else d for d in self.diagnostics]
 
     def fail(self, message: str, messages: Sequence[Message]) -> NoReturn:
-        """Raise an error with all messages."""
         self.keep(messages)
         if any(d.rule == "unbalanced" for d in self.diagnostics):
             self.diagnostics += self.culprits()
@@ -376,7 +366,6 @@ class _Build:
         raise CompilationError(message, diagnostics=diagnostics, hint=hint)
 
     def culprits(self) -> list[Diagnostic]:
-        """Return diagnostics for surplus equations or undetermined variables."""
         if any(d.rule == "unbalanced" and d.location for d in self.diagnostics):
             return []
         # An estimate asks which compilers can run here; the front end and CasADi can wait.

@@ -117,7 +117,6 @@ def _message(
 
 
 def _pieces(begin: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each match with the text between it and the next one."""
     matches = list(begin.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]
     for match, end in zip(matches, ends, strict=False):  # one end too many if none was found

@@ -86,7 +86,6 @@ def curvatures(fit: Fit) -> dict[str, float]:
 
 
 def _sizes(fit: Fit) -> F64:
-    """Return the sizes of the parameters, shape (n,): at the start or at the end."""
     return np.maximum(sizes_of(fit.problem, fit.p), np.abs(fit.problem.initial))
 
 
@@ -143,7 +142,6 @@ def _expected(model: LocalModel, direction: F64, sizes: F64) -> float:
 
 
 def _room(model: LocalModel, direction: F64) -> float:
-    """Return how far a direction leads before it meets an inequality."""
     slopes = model.limits.rows @ direction
     ahead = slopes < 0.0
     return float(np.min(model.limits.slacks[ahead] / -slopes[ahead], initial=np.inf))

@@ -162,7 +162,6 @@ def other_courses(
 
 
 def _candidates(problem: Problem) -> Iterator[_Candidate]:
-    """Yield the inputs that move, with the other course."""
     about = read_description(problem.fmu).with_interface(problem.evaluation.interface)
     groups: dict[tuple[str, Interpolation, bool], list[tuple[int, int]]] = {}
     for i, e in enumerate(problem.experiments):
@@ -271,7 +270,6 @@ class _Trials:
 
     @cached_property
     def evidence_of_delays(self) -> float:
-        """Evidence for delays of all outputs, fitted together with the parameters."""
         outputs = self._outputs(self.problem, self.p)
         if len(outputs) < len(self.problem.experiments):
             return 0.0
@@ -321,7 +319,6 @@ class _Trials:
         return _Trial(self._evidence(after), square / before, left, moves)
 
     def fitted(self, problem: Problem) -> _Refit | None:
-        """Return the fit from `p`, ``None`` without a simulation, NaN without a minimum."""
         moving = self.jacobian.any(axis=0) & (problem.lower < problem.upper)
         simulated: dict[bytes, F64] = {}
 
@@ -379,7 +376,6 @@ class _Trials:
     def _differences(
         self, problem: Problem, p: F64, here: F64, moving: npt.NDArray[np.bool_]
     ) -> F64:
-        """Return derivatives of the whitened residuals, one column for each moving parameter."""
         sizes = np.maximum(np.abs(p), _SMALLEST * np.array([q.scale for q in problem.free]))
         upwards = problem.upper - p > p - problem.lower
         room = np.where(upwards, problem.upper - p, p - problem.lower)

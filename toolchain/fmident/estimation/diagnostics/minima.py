@@ -106,7 +106,6 @@ def better_minimum(
 
 
 def _ended(estimate: Estimate, other: Estimate) -> Estimate:
-    """Return an estimate whose search for another minimum was interrupted."""
     message = f"{other.message.split(';')[0]}, while another minimum was looked for"
     return dataclasses.replace(estimate, status=other.status, message=message)
 
@@ -132,7 +131,6 @@ class _Minimum:
         return cls(p, 0.5 * freedom * float(np.log(cost)), noise)
 
     def is_same(self, other: _Minimum) -> bool:
-        """Return whether it is the same minimum as another one."""
         near = _SAME * np.maximum(np.abs(self.p), np.abs(other.p))
         return abs(self.loss - other.loss) < _SAME and bool(
             (np.abs(self.p - other.p) <= near).all()
@@ -202,7 +200,6 @@ def _linearised(
 
 
 def _centres(problem: Problem, p: F64) -> F64:
-    """Return a point with each parameter that has a prior at its centre."""
     centres = [
         value if q.prior is None or not q.prior.counts else q.prior.center
         for q, value in zip(problem.free, p, strict=True)

@@ -249,7 +249,6 @@ def counted_noise(fit: Fit) -> CountedNoise | None:
 
 
 def _counted_waves(fit: Fit, noise: NoiseFinding) -> tuple[CountedWave, ...]:
-    """Return the waves in the standard errors, one per frequency, and their share in them."""
     if noise.sums is not None:
         return ()
     model, names = fit.statistics.local, fit.names
@@ -301,7 +300,6 @@ def _output_of(noise: NoiseFinding, row: int) -> str:
 
 
 def _rounding(problem: Problem, residuals: F64, used: npt.NDArray[np.bool_] | None) -> bool:
-    """Return whether the residuals of an output are only rounding errors."""
     scaled = [s.scaled(s.measured) for s in measured_signals(problem)]
     ranges = np.concatenate([np.full(x.size, np.ptp(x) if x.size else 0.0) for x in scaled])
     small = np.abs(residuals) <= _ROUNDING * (ranges if used is None else ranges[used])

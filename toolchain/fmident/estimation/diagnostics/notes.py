@@ -311,7 +311,6 @@ def distant_influence_notes(fit: Fit, influence: DistantInfluence) -> Iterator[F
 
 
 def _moved_to(fit: Fit, point: F64) -> str:
-    """Return in words how a point differs from the estimate."""
     each = zip(fit.names, point, fit.p, strict=True)
     return ", ".join(f"{name} = {x:.6g}" for name, x, old in each if x != old)
 

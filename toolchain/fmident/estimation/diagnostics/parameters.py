@@ -128,7 +128,6 @@ def base_parameters(
 
 
 def _in_order(coefficients: F64, leading: int) -> list[int]:
-    """Return the indices of the terms of a sum, the leading one first."""
     return sorted(map(int, np.flatnonzero(coefficients)), key=lambda j: (j != leading, j))
 
 

@@ -65,7 +65,6 @@ class _DataAlone:
 
     @classmethod
     def of(cls, model: LocalModel) -> _DataAlone:
-        """Return that of a local model."""
         moving, count = model.moving, model.values.size
         jacobian, spread, errors = model.derivatives
         residuals = model.right[: model.samples]

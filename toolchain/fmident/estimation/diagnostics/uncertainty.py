@@ -217,7 +217,6 @@ class _Verification:
         self.errors = model.derivatives[2]
 
     def _weighted(self, values: F64) -> F64:
-        """Return the rows that count of residuals or a Jacobian, weighted."""
         rows: F64 = (values[self._used].T * self._factors).T
         return rows
 
@@ -237,7 +236,6 @@ class _Verification:
         )
 
     def completed(self, model: LocalModel) -> VerifiedStatistics:
-        """Return the local model with rank, priors and constraints."""
         model = replace(model, holding=replace(model, holding=None).holds)  # as verified
         identifiability, (prior, by) = model.identifiability, prior_knowledge(self._problem, model)
         verdict = f"{identifiability.verdict} {by}".rstrip()
@@ -246,7 +244,6 @@ class _Verification:
         return VerifiedStatistics(model, identifiability, prior, active)
 
     def effect_of(self, error: F64, model: LocalModel, *, ignores_tolerance: bool) -> _Effect:
-        """Return the effect of an error of the residuals of the data on the estimate."""
         problem, evaluator, p = self._problem, self._evaluator, self._p
         tolerance, error = evaluator.tolerance, self._weighted(error)
         share = _share_of(error, self._weighted(self.residuals), evaluator.output_magnitude(p))

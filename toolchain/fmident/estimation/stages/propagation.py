@@ -195,7 +195,6 @@ class Propagation:
         executor: Executor,
         listener: Listener | None,
     ) -> HeldEffect:
-        """Return the effect of the held parameters `names`, or why it is not known."""
         if run.result.status == "interrupted":
             return HeldEffect(reason="the run was interrupted")
         try:
@@ -466,6 +465,5 @@ def common_samples(problems: Mapping[int, Problem]) -> dict[int, CommonSamples]:
 
 
 def _numbered(groups: npt.NDArray[np.integer], values: F64) -> npt.NDArray[np.int64]:
-    """Return a number for each pair of a group and a value, equal for equal pairs."""
     pairs = np.column_stack([groups, values])
     return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)

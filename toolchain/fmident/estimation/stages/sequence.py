@@ -143,7 +143,6 @@ def _searched_names(problem: Problem, estimator_of: Callable[[str], Estimator[An
 
 
 def _ending(stage: Stage, error: FmidentError | KeyboardInterrupt) -> dict[str, Any]:
-    """Return how a run ends whose later stage ends with an error."""
     if isinstance(error, KeyboardInterrupt):
         message = f"interrupted in stage '{stage.name}'; the values of the stages before it"
         return {"status": "interrupted", "message": message, "ended_by": None}
@@ -306,7 +305,6 @@ def _course(
 
 
 def _noise(done: Sequence[StageRun], last: Mapping[str, StageRun]) -> CountedNoise | None:
-    """Return the noise in the intervals, for each parameter from its last stage."""
     noises = [
         (d, d.result.noise) for d in done if d.result.noise is not None and d.carried.counts_noise
     ]
@@ -332,7 +330,6 @@ def _noise(done: Sequence[StageRun], last: Mapping[str, StageRun]) -> CountedNoi
 
 
 def _sensitivities(done: Sequence[StageRun]) -> tuple[OutputSensitivity, ...]:
-    """Return the sensitivities of each parameter in the last stage that estimated it."""
     last = {name: k for k, one in enumerate(done) for name in one.values}
     sensitivities = []
     for k, one in enumerate(done):
@@ -379,7 +376,6 @@ def _estimate(
     final: Mapping[str, tuple[StageRun, ParameterEstimate]],
     base: Sequence[ParameterEstimate],
 ) -> ParameterEstimate:
-    """Return a parameter as estimated by its last stage."""
     (q,) = (q for q in problem.parameters if q.name == name)
     if name in final:
         one, estimate = final[name]
@@ -430,7 +426,6 @@ def stage_notes(
 def _counted_notes(
     one: StageRun, effect: StageUncertainty, own: Sequence[str]
 ) -> Iterator[Finding]:
-    """Note held values that are part of the intervals."""
     if not effect.counted:
         return
     text = (
@@ -459,7 +454,6 @@ def _counted_notes(
 def _assumed_notes(
     one: StageRun, effect: StageUncertainty, own: Sequence[str]
 ) -> Iterator[Finding]:
-    """Note held values that are treated as exact."""
     if not effect.taken_for_known:
         return
     names, single = quoted(effect.taken_for_known), len(effect.taken_for_known) == 1
@@ -481,7 +475,6 @@ def _assumed_notes(
 def _lost_notes(
     one: StageRun, effect: StageUncertainty, own: Sequence[str], propagation: Propagation
 ) -> Iterator[Finding]:
-    """Note parameters whose intervals are wide only because of held values."""
     alone = {n: e for n, e in effect.conditional_errors.items() if np.isfinite(e)}
     lost = [n for n in propagation.undetermined(own) if n in alone]
     if lost:

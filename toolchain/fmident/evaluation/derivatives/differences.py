@@ -547,8 +547,6 @@ class _Probe:
 
 @dataclass
 class _Curve:
-    """Results of the trials for one column so far."""
-
     curvature: float = np.nan
     influence: bool = False
     events: bool = False

@@ -242,7 +242,6 @@ class Derivatives:
         return self.steps
 
     def _is_stale(self, point: F64) -> bool:
-        """Return whether the point is far from where the steps were chosen."""
         size = self._size_at(self._chosen_at)
         z = self.space.from_physical(point)
         shrunk = self._size_at(z) < size / _STALE

@@ -662,7 +662,6 @@ class Ladder:
         return more
 
     def _sizes(self, slopes: Sequence[F64]) -> list[float]:
-        """Return the root mean square disagreements of neighbouring rungs."""
         return [_rms(b - a, self._groups) for a, b in pairwise(slopes)]
 
     def _simulate(self, steps: dict[int, list[float]]) -> None:
@@ -733,7 +732,6 @@ def _choose(pairs: Sequence[_Pair], groups: Sequence[slice]) -> tuple[F64, F64]:
 
 
 def _rms(row: F64, groups: Sequence[slice]) -> float:
-    """Return the root mean square of the rows that are not outliers."""
     out = standing_out(row, 0.0, groups=groups or (slice(None),))
     return root_mean_square(row[~out])
 

@@ -370,7 +370,6 @@ def _restore(path: Path) -> int:
 
 
 def _sound_rows(path: Path) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a damaged database that can be read and match their check sums."""
     numbers: set[int] = set()
     with contextlib.suppress(sqlite3.Error), _connection(path) as connection:
         # With this setting SQLite opens a file that was cut, too.

@@ -148,7 +148,6 @@ def forked(work: Callable[[], Result]) -> Result:
 
 
 def _answer(work: Callable[[], Any], sender: Connection) -> None:
-    """Send the result of `work` to :func:`forked`."""
     try:
         sender.send(work())
     except CallFailed as failed:

@@ -209,7 +209,6 @@ class _Attempt:
         return outputs
 
     def verdict(self) -> ResetVerdict:
-        """Return the result of the test."""
         for trial in self._trials:
             self._simulator.prepare(*trial)
         setup, values = self._trials[0]
@@ -263,7 +262,6 @@ def _moved(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _largest(first: F64, again: F64, setup: SimulationSetup) -> str:
-    """Return which output differs most, relative to its own size, as text."""
     difference = np.abs(again - first).max(axis=0)
     size = np.abs(first).max(axis=0)
     worst = int(np.argmax(difference / np.where(size > 0.0, size, 1.0)))

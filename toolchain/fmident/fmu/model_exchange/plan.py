@@ -353,7 +353,6 @@ class Integrator:
             setattr(run, field, sundials.address(name))
 
     def _make(self, name: str, *arguments: Any) -> Any:
-        """Return an object allocated by SUNDIALS."""
         handle = self._sundials.call(name, *arguments)
         if not handle:
             raise self._failure(name, "no memory")

@@ -103,7 +103,6 @@ class SensitivePlan(ExchangePlan):
     # ------------------------------------------------------------------ the outputs
 
     def _lay_out_outputs(self, setup: SimulationSetup) -> None:
-        """Lay out the variables to read at each instant."""
         description = self._driver.description
         variables = [output_variable(description, name) for name in setup.output_names]
         self._count = len(variables)
@@ -184,7 +183,6 @@ class SensitivePlan(ExchangePlan):
     def _first_good(
         self, name: str, choices: Sequence[Stencil], member: int, values: Mapping[str, Value]
     ) -> Stencil:
-        """Return the first stencil with which the FMU can be initialised."""
         reason = "its range has no room for a difference"
         # Only this one is set beside what the run sets: others may be aliases of it.
         assignment = self._driver.assignment(tuple({**values, name: 0.0}))
@@ -201,7 +199,6 @@ class SensitivePlan(ExchangePlan):
         raise not_differentiable(f"with respect to '{name}': {reason}", float(self.times[0]))
 
     def _lay_out_blocks(self, n: int) -> None:
-        """Fill the structure of the compiled step."""
         run, equation, columns = self.run, self.equation, self.columns
         description, knowns = self._driver.description, len(self._known)
         known = description.derivative_dependencies if self._trusts_dependencies else ()
@@ -296,7 +293,6 @@ class SensitivePlan(ExchangePlan):
         return 0
 
     def _failure(self, time: float) -> BaseException:
-        """Return why the loop stopped because of sensitivities."""
         error, self._raised = self._raised, None
         if error is not None:
             return error
@@ -364,7 +360,6 @@ class SensitivePlan(ExchangePlan):
         return True
 
     def _refuse_not_finite(self, begin: int, end: int) -> None:
-        """Raise RunFailed if a derivative in these rows is NaN or infinite."""
         block = self.derivatives[begin:end]
         if np.isfinite(block).all():
             return
@@ -435,7 +430,6 @@ class Saltation:
         return values
 
     def _all(self, of: Callable[[int, float, F64], F64], t: float, x: F64) -> F64:
-        """Return values of all instances on their own trajectories, a row for each."""
         states = self._plan.columns.states(x)
         return np.array([of(m, t, states[m]) for m in range(len(states))])
 

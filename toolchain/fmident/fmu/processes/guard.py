@@ -261,7 +261,6 @@ def _simulate(
 
 
 def _lost(path: str | os.PathLike[str], child: Child) -> SimulationError:
-    """Return the error of a child that has died, from the trace that it left."""
     stage, reached = child.trace.stage, float(child.trace.marks["reached"])
     stepping = stage == "step"
     where = _STAGES.get(stage, "") + (f" at t = {reached!r} s" if stepping else "")

@@ -145,7 +145,6 @@ class _Evaluation:
         raise AssertionError("a condition has no value")
 
     def _converted(self, number: Number, unit: str | None) -> float:
-        """Return a number in the unit of the expression it is compared with or added to."""
         assert number.unit is not None
         try:
             own = parse_unit(number.unit)
@@ -279,7 +278,6 @@ def _signals(
     input_units: Mapping[str, str | None],
     grid: Grid,
 ) -> Signals:
-    """Return outputs, inputs, time and the other columns of the experiment's file."""
     main = grid.main
     outputs = {m.name: m for m in measurements}
     names = dict.fromkeys([*outputs, *inputs, TIME, *main.table.names])

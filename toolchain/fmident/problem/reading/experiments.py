@@ -175,7 +175,6 @@ class _Draft:
     missing: str
 
     def on(self, grid: Grid) -> Measurement:
-        """Return the output on the complete grid of all files."""
         m, sigma, file = self.measurement, self.measurement.sigma, self.file
         if sigma is not None and sigma.ndim:
             sigma = grid.on_grid(file, sigma)
@@ -265,7 +264,6 @@ def _refuse_no_column(section: Section, column: str, sampled: Sampled) -> None:
 
 
 def _refuse_together(table: OutputTable) -> None:
-    """Raise if an output has a sigma and what does not go with it."""
     for key, why, hint in (
         ("noise", "a noise model includes its size", "leave out one of them"),
         (
@@ -326,7 +324,6 @@ def _sigma(
 def _interpolation(
     table: ExperimentTable, description: ModelDescription
 ) -> dict[str, Interpolation]:
-    """Return the interpolation of the inputs for which they or their experiment set it."""
     interpolations: dict[str, Interpolation] = {}
     for name, entry in table.inputs.items():
         asked = entry.interpolation or table.interpolation
@@ -375,7 +372,6 @@ def _note_on_missing(
 def _assumed_units(
     table: ExperimentTable, description: ModelDescription, main: Sampled, drafts: Sequence[_Draft]
 ) -> dict[str, str]:
-    """Return the columns in use that have no unit, with the assumed unit."""
     units = main.table.units
     named = [
         (e.column, e.unit is not None, description.by_name[n].unit) for n, e in table.inputs.items()
@@ -568,7 +564,6 @@ def held_out(document: Mapping[str, Any], names: Sequence[str], file: str) -> di
 
 
 def _name(table: object) -> str:
-    """Return the name of an experiment's table; empty if it is not one."""
     if not isinstance(table, Mapping):
         return ""
     return str(table.get("name", Path(str(table.get("data", ""))).stem))

@@ -446,7 +446,6 @@ def _stage(
 
 
 def _with_starts(table: StageTable, stage: Stage) -> Stage:
-    """Read the initial values and bounds set by a stage itself."""
     known = {q.name: q for q in stage.problem.parameters}
     starts: dict[str, float] = {}
     for name, own in table.parameters.items():

@@ -78,8 +78,6 @@ def arguments_of(
 
 
 class _Frames:
-    """Data in memory, each stored under a file name."""
-
     def __init__(self) -> None:
         self.tables: dict[str, pd.DataFrame] = {}
 
@@ -94,7 +92,6 @@ class _Frames:
         return file
 
     def in_output(self, output: str, entry: object, experiment: str) -> object:
-        """Return an output's entry in which data of its own are replaced by a file name."""
         if not isinstance(entry, Mapping) or isinstance(entry.get("data"), (str, os.PathLike)):
             return entry
         if entry.get("data") is None:
@@ -108,7 +105,6 @@ class _Frames:
 
 
 def _by_name(data: object) -> dict[str, object]:
-    """Return the data by experiment name."""
     import pandas as pd  # here, since it is slow to import and seldom needed
 
     if isinstance(data, pd.DataFrame):
@@ -169,7 +165,6 @@ def _frame(content: object, place: str) -> pd.DataFrame:
 
 
 def _model(fmu: str | os.PathLike[str], rest: object) -> dict[str, object]:
-    """Return the table ``model``."""
     if rest is not None and not isinstance(rest, Mapping):
         raise ProblemError(
             f"this must be a table, not {shown(rest)}",

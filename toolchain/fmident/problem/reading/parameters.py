@@ -84,7 +84,6 @@ def in_expression(section: Section, key: str, error: ProblemError) -> FmidentErr
 
 
 def _named(texts: Iterable[str]) -> set[str]:
-    """Return the names in expressions and constraints, ignoring those that cannot be parsed."""
     names: set[str] = set()
     for text in texts:
         with suppress(ExpressionError):
@@ -93,7 +92,6 @@ def _named(texts: Iterable[str]) -> set[str]:
 
 
 def _alike(name: str, description: ModelDescription) -> str | None:
-    """Return the FMU variable with the most similar name, if any."""
     known = {v.name.casefold(): v.name for v in description.settable_parameters}
     matches = get_close_matches(name.casefold(), known, n=1, cutoff=_ALIKE)
     return known[matches[0]] if matches else None
@@ -150,7 +148,6 @@ def _dependent(
     is_delay: bool,
     notes: list[Diagnostic],
 ) -> Parameter:
-    """Read a dependent parameter."""
     section = table.section
     for key in ("initial", "bounds", "scaling", "scale", "step", "fixed"):
         if section.has(key):
@@ -363,10 +360,7 @@ def _check_positive(section: Section, name: str, mean: float, zero: float) -> No
 def _within_prior(
     section: Section, name: str, prior: Prior, bounds: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return the bounds of a parameter combined with its prior.
-
-    Raises `FmidentError` if they contradict each other.
-    """
+    """Return the bounds combined with the prior; raises `FmidentError` for a contradiction."""
     lower, upper = bounds
     low, high = prior.lower, prior.upper
     if prior.distribution == "lognormal":

@@ -225,7 +225,6 @@ def _between(mark: object, begin: float, end: float) -> F64:
 
 
 def _color_bars(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
-    """Add a colour bar for the dots, whose colours are the same in all panels."""
     names = [
         mark.hover[-1][0]
         for panel in chart.panels

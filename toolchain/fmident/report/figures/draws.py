@@ -150,7 +150,6 @@ def _pair(
     name: str,
     title: str = "",
 ) -> Panel:
-    """Return draws over two parameters, and their values."""
     first, second = (parameters[k] for k in pair)
     some = draws[:: -(-len(draws) // _MOST_DOTS)]
     x, y = (np.ascontiguousarray(some[:, k]) for k in pair)

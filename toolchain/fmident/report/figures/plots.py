@@ -175,7 +175,6 @@ def _plotted(
     height: float = _PANEL,
     legend: bool = True,
 ) -> Panels:
-    """Draw panels, with one legend above the first."""
     axes = _axes(len(panels), ax, columns=columns, height=height)
     draw([*axes], Chart(panels, ""))
     handles = legend_of(axes)
@@ -197,13 +196,7 @@ def _corner(chart: Chart, ax: Any) -> Panels:
 
 
 def _axes(count: int, ax: Any, *, columns: int, height: float) -> Panels:
-    """Return the axes that were given, or a new figure's.
-
-    Raises
-    ------
-    EstimationError
-        There are fewer or more than are drawn on.
-    """
+    """Return the given axes, or a new figure's; raises `EstimationError` for a wrong number."""
     if ax is not None:
         given = np.atleast_1d(np.array(ax, dtype=object)).ravel()
         if given.size != count:
@@ -229,7 +222,6 @@ def _axes(count: int, ax: Any, *, columns: int, height: float) -> Panels:
 def _chosen(
     result: EstimationResult, output: str | None, experiment: str | None
 ) -> list[OutputFit]:
-    """Return the requested outputs."""
     held_out = result.validation.fits if result.validation is not None else ()
     every = [*result.fits, *held_out]
     _check_names(every, output, experiment)
@@ -254,7 +246,6 @@ def _chosen(
 def _check_names(
     every: Sequence[OutputFit | OutputBand], output: str | None, experiment: str | None
 ) -> None:
-    """Refuse an experiment or an output that the result does not have."""
     for name, asked, known in (
         ("experiment", experiment, [f.experiment for f in every]),
         ("output", output, [f.name for f in every]),
@@ -268,7 +259,6 @@ def _unknown_name(message: str, name: str, known: Sequence[str], kind: str) -> E
 
 
 def _one_of(name: str | None, names: Sequence[str], panels: Sequence[Panel]) -> Sequence[Panel]:
-    """Return the panel of one parameter, or all."""
     if name is None:
         return panels
     if name not in names:
@@ -277,13 +267,7 @@ def _one_of(name: str | None, names: Sequence[str], panels: Sequence[Panel]) -> 
 
 
 def _with_draws(result: EstimationResult) -> EstimationResult:
-    """Return the result.
-
-    Raises
-    ------
-    fmident.errors.EstimationError
-        It has no draws.
-    """
+    """Return the result; raises `EstimationError` if it has no draws."""
     if result.draws is None:
         raise EstimationError(
             f"the estimator '{result.estimator}' does not draw",

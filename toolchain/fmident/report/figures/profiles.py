@@ -105,7 +105,6 @@ def profile_panel(profile: ParameterProfile, result: ProfileResult, kind: Kind) 
 def _outside(
     profile: ParameterProfile, low: float, high: float, bottom: float, top: float
 ) -> list[Mark]:
-    """Return shading outside the bounds."""
     marks: list[Mark] = []
     for first, last in ((-math.inf, profile.bounds[0]), (profile.bounds[1], math.inf)):
         left, right = max(first, low), min(last, high)
@@ -143,7 +142,6 @@ def _limits(profile: ParameterProfile, low: float, high: float) -> tuple[float, 
 
 
 def _is_log(profile: ParameterProfile, low: float, high: float) -> bool:
-    """Return whether the axis is logarithmic: only where it shows."""
     return profile.log and low > 0.0 and high > _WIDE * low
 
 

@@ -70,7 +70,6 @@ def intervals_panel(
 
 
 def _bounds_panel(rows: Sequence[ParameterEstimate], names: Sequence[str]) -> Panel:
-    """Return bounds, intervals and initial values; what is much farther than most is cut off."""
     ends = _percent([_interval(e) for e in rows], rows)
     bounds = _percent([(e.lower, e.upper) for e in rows], rows)
     initial = _percent([(e.initial,) for e in rows], rows)
@@ -95,7 +94,6 @@ def _bounds_panel(rows: Sequence[ParameterEstimate], names: Sequence[str]) -> Pa
 def _rows_panel(
     names: Sequence[str], ends: tuple[float, float], marks: Sequence[Mark], title: str
 ) -> Panel:
-    """Return a panel with a row for each parameter, the first one on top."""
     ticks = [*zip(_places(len(names)).tolist(), names, strict=True)]
     down = Axis(0.4, len(names) + 0.6, ticks=ticks, fixed=True)
     height = _ROW * len(names) + _REST
@@ -103,7 +101,6 @@ def _rows_panel(
 
 
 def _interval(e: ParameterEstimate) -> tuple[float, float]:
-    """Return the 95 % interval, without ends where the data leave the parameter open."""
     return (-np.inf, np.inf) if e.is_open else e.interval_95
 
 
@@ -128,7 +125,6 @@ def _reach(percent: F64) -> float:
 
 
 def _intervals(ends: F64, reach: float) -> list[Mark]:
-    """Return a bar for each interval that there is."""
     places, (low, high) = _places(len(ends)), np.clip(ends, -reach, reach).T
     known, endless = ~np.isnan(ends).any(axis=1), np.isinf(ends).any(axis=1)
     marks: list[Mark] = []

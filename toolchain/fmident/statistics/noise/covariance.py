@@ -543,7 +543,6 @@ def _pairs(output: NoisyOutput, innovations: F64) -> dict[tuple[int, int], tuple
 
 
 def _mean(pairs: dict[tuple[int, int], tuple[float, int]], series: int) -> float:
-    """Return the mean correlation of a series with the others."""
     own = [correlation for pair, correlation in pairs.items() if series in pair]
     return sum(r * n for r, n in own) / sum(n for _, n in own)
 

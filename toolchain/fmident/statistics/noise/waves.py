@@ -192,7 +192,6 @@ def _line_in(places: Indices, span: int, values: F64) -> tuple[int, float] | Non
 
 
 def _has_line(places: Indices, span: int, columns: F64, place: int) -> bool:
-    """Return whether a column has a line at or next to an index of its periodogram."""
     for column in columns.T:
         power = _periodogram(places, span, column)
         near = slice(place - 1, place + 2)

@@ -89,7 +89,6 @@ def _experiments(bench: Bench) -> Iterator[Experiment]:
 
 
 def _moves(experiment: Experiment) -> bool:
-    """Return whether any input varies during an experiment."""
     inputs = experiment.setup.inputs
     return inputs is not None and bool(np.ptp(inputs, axis=0).any())
 

@@ -131,7 +131,6 @@ def check_model_exchange(bench: Bench) -> Check:
 def _exchange_alone(
     bench: Bench, setup: SimulationSetup, derived: Limits, outputs: F64 | None, expected: F64
 ) -> Check:
-    """Assess an FMU that is simulated as Model Exchange; report its Co-Simulation."""
     known = magnitudes(expected, setup.output_names, bench.description)
     rough = max(derived.tolerance, 10.0 * PRECISE)
     limit = (bench.plan.exchange_tube or STEP_TUBE) + known.noise(rough) / known.scale

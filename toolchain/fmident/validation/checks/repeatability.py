@@ -67,7 +67,6 @@ def _allowed(bench: Bench) -> float:
 
 
 def _other_values(bench: Bench, experiment: Experiment) -> dict[str, Value]:
-    """Return values that leave a different state in the instance: one parameter 1 % off."""
     for variable in bench.description.settable_parameters:
         value = experiment.values.get(variable.name, variable.start)
         if variable.type == "Real" and isinstance(value, float) and value != 0.0:
@@ -160,5 +159,4 @@ def _measure(bench: Bench) -> tuple[list[tuple[int, float]], float]:
 
 
 def _resident_bytes() -> float:
-    """Return the resident memory of this process."""
     return float(psutil.Process().memory_info().rss)

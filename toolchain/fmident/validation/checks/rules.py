@@ -163,7 +163,6 @@ def _unit(variable: Any) -> str | None:
 
 
 def _contradict(first: str | None, second: str | None) -> bool:
-    """Return whether a number cannot have the same meaning in both units."""
     if first is None or second is None:
         return False
     try:
@@ -173,7 +172,6 @@ def _contradict(first: str | None, second: str | None) -> bool:
 
 
 def _files(path: Path, description: Any, major: int) -> Iterator[Broken]:
-    """Yield defects of the files in the archive."""
     names = {
         "ModelExchange": description.modelExchange,
         "CoSimulation": description.coSimulation,

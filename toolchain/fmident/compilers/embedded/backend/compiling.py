@@ -163,7 +163,6 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
 
 def _in_package(package: str, *names: str) -> Path | None:
-    """Return the first of some files that a Python package holds."""
     spec = importlib.util.find_spec(package)
     folders = (spec.submodule_search_locations or []) if spec else []
     places = (Path(folder) / name for folder in folders for name in names)
@@ -281,7 +280,6 @@ def _units(sources: Mapping[str, str], optimization: int) -> list[Unit]:
 
 @cache
 def _version(command: tuple[str, ...], zig: bool) -> bytes:
-    """Return what a compiler prints about its version and (except for ziglang) target machine."""
     asked = (
         [[command[0], "version"]] if zig else [[*command, "--version"], [*command, "-dumpmachine"]]
     )

@@ -174,7 +174,6 @@ def _source_files(names: Sequence[str]) -> Element:
 
 
 def _annotations(frozen: Mapping[str, FrozenParameter], version: Version) -> list[Element]:
-    """Return a vendor annotation that says why parameters cannot be set."""
     if not frozen:
         return []
     reasons = (
@@ -202,7 +201,6 @@ def _common(name: str, reference: int, v: FmuVariable) -> dict[str, str | None]:
 def _of_type(
     v: FmuVariable, start: str | None, derivative: str | None, moved: bool
 ) -> dict[str, str | None]:
-    """Return the attributes that depend on the type of a variable."""
     m = v.variable
     match m.type_name:
         case "Boolean":
@@ -351,7 +349,6 @@ def unit_definitions(units: Iterable[tuple[str, str]]) -> list[Element]:
 
 
 def _shows(unit: str, display: str) -> bool:
-    """Return whether values in `unit` can be displayed in `display`."""
     read, other = _read(unit), _read(display) if display else None
     return read is not None and other is not None and compatible(read, other)
 

@@ -137,7 +137,6 @@ def _structure(
 
 
 def _named(row: Sequence[set[int]], vectors: Sequence[Sequence[frozenset[str]]]) -> frozenset[str]:
-    """Return the names behind the elements of vectors that a function depends on."""
     return frozenset().union(
         *(vector[k] for vector, places in zip(vectors, row, strict=True) for k in places)
     )
@@ -317,7 +316,6 @@ def _array(base: str, members: Sequence[tuple[FmuVariable, tuple[int, ...]]]) ->
 
 
 def _of_the_whole(v: FmuVariable) -> tuple[object, ...]:
-    """Return the attributes that all elements of an array share."""
     m = v.variable
     return (
         *(v.causality, v.variability, v.initial, v.start is None, v.derivative_of is None),

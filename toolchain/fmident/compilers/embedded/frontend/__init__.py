@@ -127,7 +127,6 @@ def _loaded(
 
 
 def _library_used(class_name: str, tree: SourceTree, names: Names) -> Iterator[Diagnostic]:
-    """Report which standard library the model uses, if any."""
     files = {item.file for item in involved(class_name, names)}
     for library in names.trees:
         if library.classes.top_level != STANDARD_LIBRARY or files.isdisjoint(library.files):
@@ -154,7 +153,6 @@ def _raise_syntax_error(class_name: str, trees: Sequence[SourceTree]) -> None:
 
 
 def _raise_circular(class_name: str, names: Names) -> None:
-    """Raise if a type is defined by itself."""
     circle = circular_definition(class_name, names)
     if circle is None:
         return

@@ -154,8 +154,6 @@ def _remarks(
 
 @dataclass(frozen=True)
 class _Builder:
-    """Builds the CasADi functions and the lists of variables."""
-
     flat: sx.FlatModel
     parameters: ParameterTable
     unknowns: Unknowns
@@ -183,7 +181,6 @@ class _Builder:
     def build(
         self, start: InitialStates, experiment: ExperimentDefaults, library_version: str
     ) -> OdeModel:
-        """Return the model."""
         unknowns, solution, parameters = self.unknowns, self.solution, self.parameters
         declared = unknowns.declared
         conditions = [a.condition for a in self.state.assertions]
@@ -579,7 +576,6 @@ class EventFunctions:
         )
 
     def _at_event(self, values: Sequence[Scalar]) -> Substitution:
-        """Return the replacements of discrete variables at an event."""
         formulas = {d.name: e for d, e in zip(self.discretes, values, strict=True)}
         result = Substitution()
         for name in in_order(self.events, formulas):
@@ -587,7 +583,6 @@ class EventFunctions:
         return result
 
     def _before_start(self, discrete: Discrete, lowering: Lowering, flat: sx.FlatModel) -> Scalar:
-        """Return the value of a discrete variable before the start."""
         variable = discrete.variable
         first = 1.0 if flat.is_enumeration(variable.type_name) else 0.0
         start = start_value(variable, discrete.position, lowering, first)
@@ -605,7 +600,6 @@ class EventFunctions:
         return given
 
     def _states_after(self) -> list[Scalar]:
-        """Return the states after an event: unchanged unless reinitialised."""
         after: dict[str, Scalar] = {n: self.unknowns.variables[n] for n in self.solution.states}
         for name, (value, span) in self.at_events.reinits.items():
             state, sign = self._state(name)

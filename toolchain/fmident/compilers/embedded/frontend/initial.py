@@ -220,7 +220,6 @@ def _unknowns_of(loops: Sequence[TornLoop]) -> dict[str, v.SX]:
 
 
 def _needed(pairs: Sequence[ScalarEquation], loops: Sequence[TornLoop]) -> list[TornLoop]:
-    """Return the loops that initial equations depend on, in order."""
     used = {*v.symbols(*(q.residual for q in pairs))}
     needed: list[TornLoop] = []
     # A loop depends on earlier ones only.

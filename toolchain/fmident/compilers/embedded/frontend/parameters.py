@@ -175,7 +175,6 @@ class ParameterTable(Scope):
         return known or self._flat.is_enumeration(type_name)
 
     def _table(self, variable: sx.Variable) -> v.TableValue:
-        """Return the external object of a lookup table."""
         given = variable.binding or variable.start
         table = self._lowering.evaluate(given) if isinstance(given, sx.Call) else None
         if isinstance(table, v.TableValue):
@@ -231,7 +230,6 @@ class ParameterTable(Scope):
         self.notes.append(f"{variable.name} = {', '.join(words)}{because}")
 
     def _can_change(self, name: str) -> bool:
-        """Return whether a parameter depends on settable parameters."""
         value = self._values.get(name)
         if isinstance(value, v.TableValue):
             value = value.cells

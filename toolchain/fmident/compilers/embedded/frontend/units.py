@@ -191,8 +191,6 @@ def declared_dimension(unit: str) -> Dimension:
 
 
 class _Body:
-    """Analyses the statements of one function."""
-
     def __init__(
         self, functions: FunctionUnits, units: dict[str, Dimension], name: str, text: str
     ) -> None:
@@ -548,7 +546,6 @@ def _product(a: Dimension, b: Dimension, sign: int) -> Dimension:
 
 
 def _same_size(a: Unit, b: Unit) -> bool:
-    """Return whether two units of one dimension have the same scale."""
     return math.isclose(a.factor, b.factor, rel_tol=1e-9) and a.offset == b.offset
 
 
@@ -572,7 +569,6 @@ def _literal(node: sx.Expression) -> Fraction | None:
 
 
 def _shown(unit: Unit) -> str:
-    """Return a unit as text together with its base units."""
     size = "" if math.isclose(unit.factor, 1.0, rel_tol=1e-9) else f"{unit.factor:.6g} "
     if unit.text == unit.si:  # of an expression, whose unit is written nowhere
         return f"'{size}{unit.si}'"

@@ -174,7 +174,6 @@ class ProcessExecutor(FmuExecutor):
             raise batch.refusal
 
     def _start_worker(self, batch: Batch) -> None:
-        """Start as many workers as there is work for."""
         able = sum(not w.retiring for w in self._workers)
         wanted = min(self.simultaneous, batch.unfinished)
         for _ in range(wanted - able):
@@ -234,7 +233,6 @@ class ProcessExecutor(FmuExecutor):
         worker.send(sent, prepared.number, prepared.setup, dict(prepared.values), trusted)
 
     def _wait(self, batch: Batch) -> None:
-        """Wait until something happens, and handle it."""
         by_descriptor = {w.replies: w for w in self._workers}
         listeners = {w.output: w for w in self._workers}
         events = readable([*by_descriptor, *listeners], self._poll_timeout())
@@ -255,7 +253,6 @@ class ProcessExecutor(FmuExecutor):
                 self._handle_worker_exit(worker, batch)
 
     def _take(self, worker: Worker, sent: Sent, reply: Any, batch: Batch) -> None:
-        """Handle one reply."""
         if isinstance(reply, FmuError):
             worker.known.discard(sent.setup)
             if sent.index is not None:
@@ -281,7 +278,6 @@ class ProcessExecutor(FmuExecutor):
         self._weigh(worker, sent)
 
     def _mark_ready(self, worker: Worker) -> None:
-        """Register a worker that has loaded the FMU."""
         limit = self._settings.memory_limit
         if limit is not None and worker.resident >= limit:
             raise EstimationError(
@@ -308,7 +304,6 @@ class ProcessExecutor(FmuExecutor):
         )
 
     def _weigh(self, worker: Worker, sent: Sent) -> None:
-        """Retire a worker that has reached its number of runs or has grown."""
         worker.weigh(sent)
         if worker.grown > self._allowance(worker) or self._spent(worker):
             worker.retiring = True

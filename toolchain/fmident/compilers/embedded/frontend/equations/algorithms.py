@@ -57,7 +57,6 @@ class _Scope(Frame):
     kind: Kind = field(kw_only=True)
 
     def value(self, name: str, span: sx.Span) -> Value:
-        """Return the value of a name at this point of the section."""
         if name in self.variables and self.kind != "when-equation":
             return self.variables[name]
         return self.model.value(name, span)
@@ -66,11 +65,9 @@ class _Scope(Frame):
     sizes = Scope.sizes
 
     def derivative(self, reference: sx.Reference) -> Value:
-        """Return the derivative of a variable of the model."""
         return self.model.derivative(reference)
 
     def of_model(self) -> Scope:
-        """Return the scope of the model."""
         return self.model
 
 
@@ -85,7 +82,6 @@ class _Section(Body):
         """Condition of the ``when`` that is run."""
 
     def statement(self, statement: sx.Statement) -> None:
-        """Run one statement."""
         outside = self._condition is None and self._scope.kind != "initial algorithm"
         match statement:
             case sx.WhenStatement(branches=branches) if outside:
@@ -140,7 +136,6 @@ class _Section(Body):
         self.frame.variables = {n: merged(chosen, x, no[n]) for n, x in yes.items()}
 
     def assign(self, target: sx.Target, value: Value) -> None:
-        """Assign a value to a variable of the model."""
         *outer, (last, subscripts) = target.parts
         name = ".".join([*(self._indexed(part, subs) for part, subs in outer), last])
         if name not in self.frame.variables:

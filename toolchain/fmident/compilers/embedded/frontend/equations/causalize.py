@@ -182,7 +182,6 @@ def demote_states(
 
 
 def _containing(part: Sequence[ScalarEquation], symbol: v.SX) -> ScalarEquation:
-    """Return the first equation that contains `symbol`."""
     for equation in part:
         if v.is_symbolic(equation.residual) and ca.depends_on(equation.residual, symbol):
             return equation

@@ -625,8 +625,6 @@ def elementary(name: str, argument: Scalar) -> Scalar:
 def _of_two(
     number: Callable[[float, float], float], symbolic: Callable[[Scalar, Scalar], v.SX]
 ) -> Callable[[Scalar, Scalar], Scalar]:
-    """Return a function of two scalars, from that of numbers and that of expressions."""
-
     def function(a: Scalar, b: Scalar) -> Scalar:
         known = not (v.is_symbolic(a) or v.is_symbolic(b))
         return number(a, b) if known else v.plain(symbolic(a, b))
@@ -687,7 +685,6 @@ def _skew(a: Value) -> Value:
 
 
 def _square(n: int, element: Callable[[int, int], Scalar]) -> Value:
-    """Return the n x n matrix of the given elements."""
     check_size((n, n), "a matrix")
     return v.array([v.array([element(i, j) for j in range(n)]) for i in range(n)], (n, n))
 
@@ -809,7 +806,6 @@ BUILTINS: Mapping[str, Callable[..., Value]] = {
 
 
 def _arity(function: Callable[..., object]) -> tuple[int, int]:
-    """Return the least and the greatest number of arguments of a function."""
     parameters = inspect.signature(function).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return len(parameters) - 1, 99

@@ -396,17 +396,14 @@ class _Clock:
         self.period = x[-1] - x[0] if self.repeats else 0.0
 
     def periods(self, t: Scalar) -> Scalar:
-        """Return the number of periods that have passed at a time."""
         return ca.floor(ca.SX(t + self.slack - self.table.shift - self.x[0]) / self.period)
 
     def shifted(self, x: Scalar, periods: Scalar) -> Scalar:
-        """Return the time of an abscissa in a given period."""
         return (
             x + periods * self.period + self.table.shift if self.repeats else x + self.table.shift
         )
 
     def reached(self, time: Scalar) -> Scalar:
-        """Return whether the current time is at or after `time`."""
         return compared(">=", self.t + self.slack, time)
 
 
@@ -597,7 +594,6 @@ def _line_of(
 
 
 def _error(call: sx.Call, arguments: Sequence[Value], caller: Lowering) -> list[Value]:
-    """Fail where the call is reached."""
     text = arguments[0] if arguments and isinstance(arguments[0], str) else "an error"
     if caller.guard is True:
         raise Refusal("value", text, call.span, "correct the values that lead to this error")

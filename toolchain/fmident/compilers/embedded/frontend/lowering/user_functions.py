@@ -112,7 +112,6 @@ class FunctionInliner:
     def _external(
         self, function: sx.Function, call: sx.Call, arguments: list[Value], caller: Lowering
     ) -> Value:
-        """Return the result of an external function known by its C name."""
         lowering = self._called(function, call, arguments, caller)
         outputs = {output.name for output in function.outputs}
         given = [

@@ -438,7 +438,6 @@ def _folded(node: sx.Expression) -> sx.Expression:
 
 
 def _unknown(what: str, span: Span) -> Refusal:
-    """Return the refusal of a node that is unknown to this reader."""
     return Refusal("unsupported", what, span)
 
 
@@ -475,7 +474,6 @@ def single(node: Node) -> tuple[str, Any]:
 
 
 def _known(table: Mapping[str, _Known], key: str, what: str, span: Span) -> _Known:
-    """Return an entry of a table of rumoca's words."""
     if key not in table:
         raise _unknown(f"{what} {key}", span)
     return table[key]

@@ -94,7 +94,6 @@ class Names:
         return None
 
     def _in_scope(self, name: str, scope: str) -> str | None:
-        """Return the class that a simple name refers to in one enclosing class."""
         if not scope:
             return name if self.find(name) is not None else None
         member = self._member(scope, name)

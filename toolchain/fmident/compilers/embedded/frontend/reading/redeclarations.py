@@ -91,7 +91,6 @@ def dropped_modifiers(
 
 
 def _wrong_definition(item: ClassText, redeclared: set[str], names: Names) -> Iterator[Construct]:
-    """Yield errors in a short class definition inside another class."""
     tokens = item.tokens
     outer, _, name = item.name.rpartition(".")
     around = names.find(outer)
@@ -134,7 +133,6 @@ def _inherited(element: Element, names: Names) -> Iterator[int]:
 
 
 def _declaration(name: str, item: ClassText, names: Names) -> Element | None:
-    """Return the component of a class or of one of its bases."""
     for element in item.elements:
         if element.kind == "component" and element.token.text == name:
             return element
@@ -150,7 +148,6 @@ def _class_of(element: Element, names: Names) -> ClassText | None:
 
 
 def _component_names(item: ClassText, names: Names) -> set[str]:
-    """Return the names of the components of a class and its bases."""
     components = {e.token.text for e in item.elements if e.kind == "component"}
     return components.union(*(_component_names(base, names) for base in names.bases(item)))
 

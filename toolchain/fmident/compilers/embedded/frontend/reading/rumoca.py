@@ -280,7 +280,6 @@ class _Stage:
         return self._with_text(class_name, "uses", self._uses)
 
     def plain_request(self, class_name: str) -> dict[str, Any]:
-        """Return the request to compile the class."""
         return {
             "entry": str(self._entry),
             "text": None,
@@ -308,7 +307,6 @@ class _Stage:
         return request | {"text": text, "entry": str(entry), "roots": roots}
 
     def sources(self, answer: Mapping[str, Any]) -> SourceMap:
-        """Return the source map with the user's file names."""
         files = answer["files"]
         return SourceMap({int(k): (self._users_name(name), text) for k, name, text in files})
 
@@ -322,7 +320,6 @@ class _Stage:
         return str(self._tree.entry.parent / relative)
 
     def in_users_words(self, text: str) -> str:
-        """Return a message of rumoca with the user's file names."""
         for staged, original in self._original.items():
             text = text.replace(staged, original)
         return text.replace(str(self._entry.parent), str(self._tree.entry.parent))
@@ -618,7 +615,6 @@ def _search(
 
 
 def _used_and_around(class_name: str, known: Names) -> list[ClassText]:
-    """Return the classes that a class uses and their enclosing classes, for their imports."""
     used = involved(class_name, known)
     items = {item.name: item for item in used}
     for item in used:

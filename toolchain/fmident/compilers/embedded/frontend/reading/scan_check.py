@@ -97,7 +97,6 @@ def equation_calls(item: ClassText) -> Iterator[int]:
 
 
 def _code(tokens: Sequence[Token]) -> Iterator[int]:
-    """Yield the positions outside of annotations."""
     after = 0
     for i, token in enumerate(tokens):
         if i >= after and token.text == "annotation":
@@ -121,7 +120,6 @@ def circular_definition(class_name: str, names: Names) -> tuple[ClassText, str] 
 
 
 def _base(item: ClassText, names: Names) -> ClassText | None:
-    """Return the class on which a short definition is based."""
     if not has(item.tokens, 0, "="):
         return None
     scopes = item.name.split(".")[:-1]
