@@ -61,7 +61,7 @@ MISTAKES: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ("a number without a unit", ('a = "m <= 3"',),
      ("problem.toml:23:11", "the number 3 has no unit", "'3 kg'")),
     ("strict", ('a = "m < 3 kg"',), ("problem.toml:23:8", "'<='")),
-    ("not a comparison", ('a = "m + 3 kg"',), ("problem.toml:23:14", "is no constraint")),
+    ("not a comparison", ('a = "m + 3 kg"',), ("problem.toml:23:14", "is not a constraint")),
     ("a unit that begins with a number", ('a = "m/k >= 0.3 1/s"',),
      ("problem.toml:23:17", "unexpected '1'", "brackets, as in '0.3 [1/s]'")),
     ("not text", ("a = 3",), ("problem.toml:23", "must be a text")),

@@ -124,7 +124,7 @@ def test_a_relation_has_sides() -> None:
 @pytest.mark.parametrize(
     ("text", "position", "words"),
     [
-        ("a + b", 5, "is no constraint"),
+        ("a + b", 5, "is not a constraint"),
         ("a > b", 2, "excludes the limit"),
         ("a < b", 2, "excludes the limit"),
         ("a != b", 2, "not a constraint"),
