@@ -84,7 +84,7 @@ class SquaresAndMaxima(SignalCost):
             worst = int(np.argmax(np.abs(e)))
             size = float(np.sqrt(2.0 * maxima * np.abs(e[worst])))
             rise = maxima * np.sign(e[worst]) * slope[worst]
-            # No error at all is a bend: to both sides it rises alike.
+            # At zero error the cost has a kink, with equal slopes on both sides.
             parts.append(np.atleast_2d(rise / size if size > 0.0 else 0.0 * rise))
         return np.concatenate(parts) if parts else np.empty((0, changes.shape[1]))
 

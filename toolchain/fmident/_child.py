@@ -1,4 +1,4 @@
-"""Run a module of this very fmident in a child process, wherever it was imported from."""
+"""Run a module of the parent's own installation of fmident in a child process."""
 
 from __future__ import annotations
 

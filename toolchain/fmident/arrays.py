@@ -1,4 +1,4 @@
-"""The type of arrays of numbers, their root mean square, and linear least squares."""
+"""Types of arrays, the root mean square, and linear least squares."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 F64: TypeAlias = npt.NDArray[np.float64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 def root_mean_square(values: npt.ArrayLike) -> float:

@@ -1,4 +1,4 @@
-"""Recursive least squares of a linear differential equation: streaming and batch.
+"""Recursion of Kalman and Bucy for a linear differential equation: streaming and batch.
 
 **Filtered differentiators** are causal linear filters whose states are a signal's derivatives.
 :func:`differentiator` filters the signal, too. ``F(s) = w^q/(s + w)^q`` in controllable form has
@@ -8,10 +8,10 @@ between two samples is taken as a straight line, for which the discrete filter i
 invariance). Input and output are filtered alike, so that the differential equation holds between
 the filtered signals as it does between the signals themselves: the filter's delay does no harm.
 
-:func:`finite_differences` is what the paper has (sections 3.A and 6): finite differences through
-a low-pass filter, beside position and input as measured. In its eq. 2 the row of a sample is
-``((x')_e, x)`` and its left side ``u - (x'')_e``, where only what has the index e is filtered. The
-derivatives lag behind the rest, so that the equation holds no longer. The paper gives neither
+:func:`finite_differences` is the method of the paper (sections 3.A and 6): finite differences
+through a low-pass filter, beside position and input as measured. In its eq. 2 the row of a sample
+is ``((x')_e, x)`` and its left side ``u - (x'')_e``, where only what has the index e is filtered.
+The derivatives lag behind the rest, so that the equation holds no longer. The paper gives neither
 order nor corner of its filter.
 """
 

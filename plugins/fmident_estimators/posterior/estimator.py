@@ -1,4 +1,4 @@
-"""The estimator ``posterior``."""
+"""Estimator ``posterior``: draws around the least-squares minimum until they converge."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ class Posterior(Estimator[PosteriorOptions]):
         """Search for the minimum of the cost, and draw around it until the diagnostics converge.
 
         Raises `ProblemError` if the cost is not a likelihood; `EstimationError` if a package is
-        missing, or the data leave a parameter without bounds and prior open; `JacobianError` if
-        the Jacobian cannot be computed at the minimum.
+        missing, or the data do not determine a parameter that has neither bounds nor a prior;
+        `JacobianError` if the Jacobian cannot be computed at the minimum.
         """
         least = self.minimise(problem, evaluator, options, monitor)
         best = least.parameters
@@ -133,8 +133,8 @@ def _valley_at(
             if not np.isfinite(width)
         ]
         raise EstimationError(
-            f"the data leave a direction of the parameters open ({error}), and there are neither"
-            f" bounds nor priors that close it: {', '.join(open_ones)}",
+            f"the data do not determine all parameters ({error}), and these have neither bounds nor"
+            f" priors: {', '.join(open_ones)}",
             hint="give each parameter bounds, or a prior",
             code=Code.MISSING_BOUNDS,
         ) from error

@@ -43,9 +43,9 @@ def loaded(host: Host | None, report: Report) -> Host:
     if host is not None:
         return host
 
-    loaded = load_plugins()
-    report(loaded.diagnostics)
-    return loaded
+    host = load_plugins()
+    report(host.diagnostics)
+    return host
 
 
 def ask_plugins(problem: Problem, host: Host, report: Report) -> None:

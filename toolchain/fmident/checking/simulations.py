@@ -163,7 +163,7 @@ def bounds_check(subject: SimulatedSubject) -> BoundsCheck | None:
 
 
 def bounds_findings(subject: SimulatedSubject) -> Iterator[Finding]:
-    """Yield that simulations fail within the bounds."""
+    """Yield a finding if simulations fail within the bounds."""
     check = subject.once(bounds_check)
     if check is not None and check.failed:
         more = f" (and {len(check.reasons) - 1} other reasons)" if len(check.reasons) > 1 else ""
@@ -185,7 +185,7 @@ def simulation_noise(subject: SimulatedSubject) -> float:
 
 
 def noise_findings(subject: SimulatedSubject) -> Iterator[Finding]:
-    """Yield that simulation noise is significant beside that of the data."""
+    """Yield a finding if simulation noise is significant beside that of the data."""
     noise, tolerance = simulation_noise(subject), subject.problem.evaluation.tolerance
     if subject.problem.sigma_known and noise > _NOISY:
         now = "the FMU's own" if tolerance is None else f"{tolerance:g}"

@@ -35,7 +35,7 @@ def number(text: str) -> float:
 
 def positive(text: str) -> float:
     """Return a positive number; an argparse type."""
-    value = float(text)
+    value = number(text)
     if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
     return value

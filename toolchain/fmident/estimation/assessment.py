@@ -208,7 +208,7 @@ def _judged(fit: Fit, outcome: Outcome) -> VerifiedStatistics:
     named = statistics.identifiability
     if not holds:  # what follows steps across constraints, where costs are lower anyway
         named = combinations.tested_combinations(
-            problem, evaluator, p, fit.held, named, estimate.base
+            problem, evaluator, p, fit.at_bound, named, estimate.base
         )
     if holds or estimate.residual_weights is not None:
         if silent:

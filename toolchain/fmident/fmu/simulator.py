@@ -434,7 +434,7 @@ class Simulator(Closes):
         ended = code = None
         if failed.status != DISCARD:
             self._holder.give_up(failed.status)
-        elif failed.function == "fmi2DoStep":  # FMI lets ask for reasons after a step only
+        elif failed.function == "fmi2DoStep":  # FMI allows asking for reasons after a step only
             explanation = self.instance.explain_discard()
             message += f" ({explanation})" if explanation else ""
             ended = self.instance.end_of_simulation(time)

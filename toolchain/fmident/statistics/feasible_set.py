@@ -1,6 +1,6 @@
 """The feasible set: bounds, constraints, and which of them hold the estimate.
 
-Near the estimate the parameters may change by d where ``C d = 0`` (equalities) and ``A d + b >= 0``
+Near the estimate the parameters may change by d where ``C d = 0`` (equalities) and ``G d + b >= 0``
 (inequalities; a bound is one, a constraint is linearised). An inequality with ``b = 0`` is active.
 
 An active inequality **holds** the estimate if without it the estimate would pass it by more than
@@ -21,15 +21,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from fmident.arrays import F64
+from fmident.arrays import F64, Flags
 
 _RANK = 1e-9
 """Pivot of an equality, over the largest one, below which it follows from others."""
 
 _VISIBLE = 1e-9
 """Part of a column that is left without the others, below which it is rounding."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
-"""The feasible set near an estimate, and the range of a quantity over it.
+"""Intervals: the range of a quantity over the confidence region, cut by bounds and constraints.
 
 All intervals have one definition. With changes d of the parameters, the set of those that are
-allowed, ``F = {d : C d = 0, A d + b >= 0}`` (bounds and constraints, linearised), and the quadratic
+allowed, ``F = {d : C d = 0, G d + b >= 0}`` (bounds and constraints, linearised), and the quadratic
 model Q of the cost, the interval of a quantity ``g . d`` is the range of its values over
 
     ``{d in F : Q(d) - Q(0) <= t^2}``,
@@ -24,10 +24,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize
 
-from fmident.arrays import F64
+from fmident.arrays import F64, Flags
 
 CANCELLED = 1e-6
 """Part of a sum's terms that is left where they cancel."""
@@ -42,8 +41,6 @@ _SLICED = 1e-7
 
 _FAR = 1e3
 """How far the point moves at most, in radii of the ball; the end lies on a corner by then."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

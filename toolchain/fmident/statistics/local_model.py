@@ -48,11 +48,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from fmident.arrays import F64
+from fmident.arrays import F64, Flags
 from fmident.statistics.distributions import correlation_of, student_quantile, student_quantiles
 from fmident.statistics.feasible_set import (
     FeasibleSet,
-    Flags,
     Tangent,
     holding_inequalities,
     tangent_of,
@@ -180,7 +179,7 @@ class LocalModel:
         """
         data, priors = np.hsplit(responses, [self.samples])
         known = None if white else self.coloured
-        mixed = self.noise * data if known is None else known.answers(data)
+        mixed = self.noise * data if known is None else known.answers_to_innovations(data)
         return np.hstack([mixed, self.prior_noise * priors])
 
     # ---------------------------------------- 2. rows of data and priors
@@ -267,7 +266,7 @@ class LocalModel:
 
     @cached_property
     def released(self) -> LocalModel:
-        """The model without inequalities; itself if none holds the estimate."""
+        """The model in which no inequality holds the estimate; they still cut its intervals."""
         if not self.holds.any():
             return self
         none = np.zeros(self.holds.size, dtype=np.bool_)

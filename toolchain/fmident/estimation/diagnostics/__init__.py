@@ -35,7 +35,7 @@ class Fit:
 
     Parameters
     ----------
-    held
+    at_bound
         Parameters on a bound, shape (n,).
     searches
         The estimator goes from its start to the minimum of the cost.
@@ -54,7 +54,7 @@ class Fit:
     evaluator: Evaluator
     estimate: Estimate
     cost: float
-    held: npt.NDArray[np.bool_]
+    at_bound: npt.NDArray[np.bool_]
     searches: bool = False
     uncertainty: VerifiedStatistics | None = None
     active: Active | None = None

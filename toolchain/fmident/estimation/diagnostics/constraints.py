@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from fmident.arrays import F64
+from fmident.arrays import F64, Flags
 from fmident.estimation.comparisons import ResidualCheck
 from fmident.estimation.diagnostics import Fit
 from fmident.estimation.result import ConstraintCheck
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from fmident.estimation.contract import Estimate
     from fmident.problem.model import Problem
 
-
-Flags = npt.NDArray[np.bool_]
 
 _HIDDEN = 0.7
 """Part of the residuals that may be left without the bounds, where these hide the fit."""
@@ -105,7 +102,7 @@ def constraint_checks(fit: Fit) -> tuple[ConstraintCheck, ...]:
         constraints = Constraints.of(replace(problem, constraints=problem.eliminated))
         at, equal = constraints.at(p), constraints.equalities
         near = np.abs(constraints.distances(p)) <= VIOLATED
-        holding = equal | (near & (at.jacobian != 0.0)[:, fit.held].any(axis=1))
+        holding = equal | (near & (at.jacobian != 0.0)[:, fit.at_bound].any(axis=1))
         checks += _checks(problem, constraints, holding, constraints.violated(p), at.values)
     if active is not None:
         constraints = Constraints.of(problem)
@@ -148,7 +145,7 @@ def with_hiding_bounds(fit: Fit, check: ResidualCheck) -> ResidualCheck:
     jacobian, residuals = fit.statistics.local.jacobian, fit.residuals
     if jacobian.shape != (residuals.size, fit.p.size):
         return check
-    left, names = left_beyond_bounds(fit.problem, fit.p, fit.held, jacobian, residuals)
+    left, names = left_beyond_bounds(fit.problem, fit.p, fit.at_bound, jacobian, residuals)
     smallest = min((d.left for d in check.delays), default=1.0)
     if not left < min(_HIDDEN, smallest):
         return check

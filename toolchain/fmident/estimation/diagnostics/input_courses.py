@@ -183,7 +183,7 @@ def _candidates(problem: Problem) -> Iterator[_Candidate]:
 def with_signals(fit: Fit, check: ResidualCheck) -> ResidualCheck:
     """Return the check of the residuals with delays, or with other courses of inputs."""
     jacobian = fit.statistics.local.data_jacobian
-    held = fit.held | fit.statistics.local.tangent.pivots
+    held = fit.at_bound | fit.statistics.local.tangent.pivots
     jacobian = np.where(held, 0.0, jacobian)
     check = replace(check, delays=unmodelled_delays(fit, jacobian))
     errors = fit.statistics.local.standard_errors

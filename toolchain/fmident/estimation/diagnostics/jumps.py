@@ -73,7 +73,7 @@ def jumps_around(fit: Fit, weights: F64 | None = None) -> Jumps:
     if weights is not None:
         variance *= float(np.mean(weights**2))
     variance = max(variance, float(np.finfo(np.float64).tiny))
-    lines = [_Line.of(fit, int(j)) for j in np.flatnonzero(~fit.held)]
+    lines = [_Line.of(fit, int(j)) for j in np.flatnonzero(~fit.at_bound)]
     points = np.vstack([line.points for line in lines]) if lines else np.empty((0, p.size))
     if not points.size:  # every line leaves the bounds at once
         return Jumps(())

@@ -180,7 +180,9 @@ def curvature_notes(fit: Fit) -> Iterator[Finding]:
 
 def bound_notes(fit: Fit) -> Iterator[Finding]:
     """Note parameters on a bound, and whether the data push them there."""
-    pushed = fit.held if fit.uncertainty is None else fit.held & fit.statistics.local.on_bound
+    pushed = (
+        fit.at_bound if fit.uncertainty is None else fit.at_bound & fit.statistics.local.on_bound
+    )
     for at_bound, effect in (
         (
             pushed,
@@ -188,7 +190,7 @@ def bound_notes(fit: Fit) -> Iterator[Finding]:
             " for {that}",
         ),
         (
-            fit.held & ~pushed,
+            fit.at_bound & ~pushed,
             " that nothing pushes against: the other parameters are as uncertain as without it",
         ),
     ):

@@ -58,7 +58,7 @@ def parameter_estimates(
     index = {name: j for j, name in enumerate(fit.names)}
     values = Dependence.of(problem).values(p)
     followed = {} if statistics is None else dependent_uncertainty(problem, p, statistics.local)
-    holds = fit.held if statistics is None else fit.held & statistics.local.on_bound
+    holds = fit.at_bound if statistics is None else fit.at_bound & statistics.local.on_bound
     estimates = []
     for q in problem.parameters:
         j, value = index.get(q.name), values[q.name]
@@ -77,7 +77,7 @@ def parameter_estimates(
                 ParameterEstimate.of(q, value),
                 standard_error=error,
                 interval_95=interval,
-                at_bound=j is not None and bool(fit.held[j]),
+                at_bound=j is not None and bool(fit.at_bound[j]),
                 held=j is not None and bool(holds[j]),
                 base=merged,
                 curvature=fit.curvatures.get(q.name),

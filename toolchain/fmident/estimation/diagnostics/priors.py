@@ -1,11 +1,11 @@
 """Contributions of data and priors to an estimate, and conflicts between them.
 
-Near the solution, with the information :math:`A = J^T J / s^2` of the data and
+Near the solution, with the information :math:`I = J^T J / s^2` of the data and
 :math:`P = D^T D` of the priors (:math:`D` the derivatives of their standardised
-deviations), the covariance :math:`C = (A + P)^{-1}` is the sum of the contributions of
+deviations), the covariance :math:`C = (I + P)^{-1}` is the sum of the contributions of
 the noise of the data and of the uncertainty of the priors,
 
-.. math:: C = C A C + C P C,
+.. math:: C = C I C + C P C,
 
 so that the diagonal of :math:`C P C` over that of :math:`C` is the share of the priors.
 
@@ -87,7 +87,7 @@ class _DataAlone:
         if model.coloured is None:
             own = np.sqrt(variance * np.sum(back**2, axis=1))
         else:
-            own = np.linalg.norm(model.coloured.answers(-back @ left.T), axis=1)
+            own = np.linalg.norm(model.coloured.answers_to_innovations(-back @ left.T), axis=1)
         deviations[moving[clear]] = own[clear]
         left_open = np.zeros(count, dtype=np.bool_)
         left_open[moving[~clear]] = True

@@ -42,8 +42,8 @@ MATTERS = 1e-4
 standard error."""
 
 _VISIBLE, _HIDDEN = 0.5, 0.1
-"""Part of the residuals that the error of the integration may make unsaid, and that is left of it
-with the tolerance that is named then."""
+"""Part of the residuals that the error of the integration may cause without a note, and the part
+that remains with the tolerance that the note advises."""
 
 _INEXACT = 1e-3
 """Part of the size of the outputs below which the error of the integration may be all of the

@@ -34,13 +34,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fmident.arrays import F64, root_mean_square
+from fmident.arrays import F64, Flags, root_mean_square
 from fmident.errors import Code, EstimationError
 from fmident.problem.model import SearchSpace
 
 Difference = Literal["forward", "central", "auto"]
 Scheme = Literal["one-sided", "central", "aside"]
-Flags = npt.NDArray[np.bool_]
 
 _EPS = float(np.finfo(np.float64).eps)
 

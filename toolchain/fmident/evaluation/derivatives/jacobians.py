@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fmident.arrays import F64
+from fmident.arrays import F64, Flags
 from fmident.evaluation.activity import DERIVATIVES
 from fmident.evaluation.derivatives.differences import (
     NOTHING,
@@ -17,7 +17,6 @@ from fmident.evaluation.derivatives.differences import (
     Columns,
     Crossing,
     Difference,
-    Flags,
     JacobianError,
     Neighbourhood,
     StepSizes,

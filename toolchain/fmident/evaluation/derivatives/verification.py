@@ -21,9 +21,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from fmident.arrays import F64, root_mean_square
+from fmident.arrays import F64, Flags, root_mean_square
 from fmident.evaluation.derivatives.differences import (
-    Flags,
     JacobianError,
     Neighbourhood,
     StepSizes,

@@ -131,7 +131,7 @@ class ExecutorKind:
 class CheckedExecutor(DelegatingExecutor):
     """Delegates batches to a plugin's executor and reports faults as the plugin's.
 
-    A list of all outcomes in order, as `run` once had to return it, is understood. `what`
+    A list of all outcomes in order, the former result of `run`, is still accepted. `what`
     describes the executor in messages.
     """
 

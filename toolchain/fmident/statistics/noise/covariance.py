@@ -1,6 +1,6 @@
 """The covariance of an estimate and its degrees of freedom, under any noise.
 
-An estimate answers to the noise e of the residuals with ``dp = A e``; its covariance is
+An estimate answers to the noise e of the residuals with ``d = A e``; its covariance is
 ``A S A^T``, with S the covariance of the noise: the sandwich ``(J^T J)^-1 J^T S J (J^T J)^-1`` of
 least squares. Where tests find nothing against white noise of one size, S is that (classical
 formulas). Else it is that of a :class:`NoiseModel` fitted to the residuals: an autoregression for
@@ -25,7 +25,7 @@ Andrews' bandwidth does.
 
 **Residuals that repeat in other experiments** show what a model lacks: noise does not come back.
 Innovations of independent series are uncorrelated, whatever the noise of each (Haugh, J. American
-Statistical Association 71, 1976). So are not those of residuals that have a part in common.
+Statistical Association 71, 1976). This is not true of residuals that have a part in common.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ _SAME = 1e-3
 comparison of both."""
 
 _MOVE = 1e-3
+"""Change of an area tangent in central differences."""
 
 _MOST_UNSURE = 3.0
 """Part of a variance that counts for the noise model's uncertainty at most: what is more is beyond
@@ -147,11 +148,11 @@ class NoiseFinding:
     sums: ScoreSums | None = None
     unsure: tuple[F64, F64] | None = None
 
-    def answers(self, answers: F64) -> F64:
-        """Return the responses of quantities to innovations of variance 1, shape (n, m).
+    def answers_to_innovations(self, answers: F64) -> F64:
+        """Return the answers of quantities to innovations of variance 1, shape (n, m).
 
-        The product with its own transpose is their covariance. `answers` are their responses to
-        the residuals, shape (n, m).
+        The product with its own transpose is their covariance. `answers` are those to the
+        residuals, shape (n, m).
         """
         if self.sums is not None:
             responses = np.zeros_like(answers)

@@ -127,14 +127,16 @@ class ParameterTable(Scope):
                 )
         value = self._lowering.evaluate(expression)
         if isinstance(value, v.RecordValue):
-            raise Refusal("unsupported-record", "a record as a value", variable.span)
+            raise Refusal(
+                "unsupported-record", "a record cannot be used as a value here", variable.span
+            )
         if v.shape(value) == () and variable.shape:
             value = v.filled(value, variable.shape)
         if v.shape(value) != variable.shape:
             raise Refusal(
                 "shape-mismatch",
-                f"'{variable.name}' has the sizes {list(variable.shape)} and gets a value of the "
-                f"sizes {list(v.shape(value))}",
+                f"'{variable.name}' has the sizes {list(variable.shape)}, but its value has "
+                f"the sizes {list(v.shape(value))}",
                 variable.span,
                 "correct the value",
             )

@@ -46,7 +46,7 @@ _TRIAL_POLL = 0.2
 """Seconds between two looks at how far the trial of the reset is."""
 
 _LIFE_POLL = 1.0
-"""Seconds without any answer after which it is looked whether the workers live."""
+"""Seconds without any answer before checking that the workers are alive."""
 
 _GRACE = 1.0
 """Seconds by which a simulation may exceed its limit before the worker is killed; one that is
@@ -102,8 +102,8 @@ class ProcessExecutor(FmuExecutor):
         if self._crashes:
             times = "once" if self._crashes == 1 else f"{self._crashes} times"
             notes.append(
-                f"a worker process died {times} of what the FMU does, in a simulation or in the"
-                " trial of its reset; another worker took over"
+                f"the FMU's code ended a worker process {times}, in a simulation or in the trial of"
+                " its reset; another worker took over"
             )
         return ExecutorReport(
             "processes",

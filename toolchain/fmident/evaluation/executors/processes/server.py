@@ -64,7 +64,7 @@ class Server:
     ) -> bool:
         """Receive a setup and determine how the FMU takes its inputs.
 
-        `trusted` says that the trial has found that a reset does for it.
+        `trusted` says that the trial has found a reset to be sufficient.
         """
         self._simulator.prepare(setup, values)
         if trusted:
