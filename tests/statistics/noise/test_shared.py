@@ -48,7 +48,7 @@ def test_covariance_is_that_of_noise_in_common(colour: float) -> None:
     own = dataclasses.replace(found.model, shared=())
     root = own.colour(np.eye(2 * SIZE))
     exact = answers @ root @ np.kron(shared.correlation, np.eye(SIZE)) @ root.T @ answers.T
-    moved = found.answers(answers)
+    moved = found.answers_to_innovations(answers)
     np.testing.assert_allclose(moved @ moved.T, exact, rtol=1e-9)
     drawn = found.model.simulate(np.random.default_rng(5), 4000) @ answers.T
     np.testing.assert_allclose(np.var(drawn, axis=0), np.diag(exact), rtol=0.12)

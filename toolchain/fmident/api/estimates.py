@@ -170,7 +170,8 @@ def estimate(
     """Run the problem's estimator and return what it found.
 
     Where the model is too curved for the linear interval of a parameter, the interval is that of
-    its profile likelihood; problems with stages have linear intervals only.
+    its profile likelihood; problems with stages have linear intervals only. How intervals come
+    about: ``fmident.statistics.local_model``.
 
     Parameters
     ----------
