@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from fmident.errors import FmidentError
 from fmident.problem import Constraints, problem_from_file
 from fmident.problem.constraints import simplified
 from fmident.toml_file.overrides import apply_overrides
@@ -85,9 +86,9 @@ MISTAKES: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ("lines", "words"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES]
 )
 def test_mistakes(
-    message: Callable[..., str], lines: tuple[str, ...], words: tuple[str, ...]
+    error: Callable[..., FmidentError], lines: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
-    said = message(END, table(*lines))
+    said = str(error(END, table(*lines)))
     for word in words:
         assert word in said
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fmident.errors import Code, ProblemError
+from fmident.errors import Code, FmidentError, ProblemError
 from fmident.problem import parameter_values, problem_from_file
 from fmident.toml_file.overrides import apply_overrides
 
@@ -88,8 +88,10 @@ MISTAKES: list[tuple[str, str, str, tuple[str, ...]]] = [
 @pytest.mark.parametrize(
     ("old", "new", "words"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES]
 )
-def test_mistakes(message: Callable[..., str], old: str, new: str, words: tuple[str, ...]) -> None:
-    said = message(old, new)
+def test_mistakes(
+    error: Callable[..., FmidentError], old: str, new: str, words: tuple[str, ...]
+) -> None:
+    said = str(error(old, new))
     for word in words:
         assert word in said
 

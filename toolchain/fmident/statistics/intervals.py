@@ -79,10 +79,12 @@ class Region:
 def moved_by(rows: F64, directions: F64, cancelled: float = CANCELLED) -> Flags:
     """Return which quantities change along directions, shape (h,).
 
-    `rows` are their derivatives, shape (h, n). Terms may cancel but for a part `cancelled`.
+    `rows` are their derivatives, shape (h, n). Terms may cancel but for a part `cancelled`; terms
+    that are small beside those along other directions are rounding.
     """
-    changes = np.abs(rows @ directions)
-    seen = changes > cancelled * (np.abs(rows) @ np.abs(directions))
+    terms = np.abs(rows) @ np.abs(directions)
+    rounding = ROUNDED * terms.max(axis=1, initial=0.0, keepdims=True)
+    seen = np.abs(rows @ directions) > np.maximum(cancelled * terms, rounding)
     return np.asarray(seen.any(axis=1))
 
 
