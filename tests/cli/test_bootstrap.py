@@ -13,7 +13,7 @@ import pytest
 
 import fmident
 from fmident.cli import main
-from fmident.errors import Code, ProblemError
+from fmident.errors import Code, FmidentError, ProblemError
 from fmident.evaluation.executors.inline import InProcessExecutor
 
 from ..refused import refused
@@ -131,3 +131,11 @@ def test_stages_and_robust_losses_are_refused(study: Study, estimated: Path) -> 
     staged = fmident.load_problem(study.problem)
     with refused(Code.NOT_SUPPORTED, ProblemError, match="a problem with stages"):
         fmident.bootstrap(staged)
+
+
+def test_the_earlier_name_of_the_number_of_replicates_is_understood(tmp_path: Path) -> None:
+    with (
+        pytest.warns(DeprecationWarning, match="'count' is called 'replicates'"),
+        pytest.raises(FmidentError, match=r"missing\.toml"),
+    ):
+        fmident.bootstrap(tmp_path / "missing.toml", count=20)

@@ -58,6 +58,7 @@ def test_version(capsys: Capture) -> None:
         (["estimate", "x.toml", "--outputs", "y"], ["no option '--outputs'", "'--output'"]),
         (["estimate", "x.toml", "y.toml"], ["'y.toml' is one argument too many"]),
         (["estimate"], ["required: problem", "fmident estimate --help"]),
+        (["simulate", "x.fmu", "--step", "abc"], ["argument --step: 'abc' is not a number"]),
         (["estimate", "x.toml", "--set", "solver"], ["'solver' is not of the form NAME=VALUE"]),
         (["--verbos"], ["no option '--verbos'"]),
         (["build", "A.B", "--tolerance", "-1"], ["'-1' is not a positive number"]),

@@ -1,4 +1,4 @@
-"""Recursion of Kalman and Bucy for a linear differential equation: streaming and batch.
+"""Recursive least squares (Kalman-Bucy) of a linear differential equation: streaming and batch.
 
 **Filtered differentiators** are causal linear filters whose states are a signal's derivatives.
 :func:`differentiator` filters the signal, too. ``F(s) = w^q/(s + w)^q`` in controllable form has

@@ -106,11 +106,11 @@ def assess(
     """
     p, cost = estimate.parameters, evaluator.cost(estimate.parameters)
     outcome = Outcome.of(estimate, evaluator, cost)
-    held = constraints.parameters_at_bound(problem, p)
+    at_bound = constraints.parameters_at_bound(problem, p)
     if estimate.base:  # what else is on a bound is there by choice
         alone = [c.leading for c in estimate.base if len(c.members) == 1]
-        held &= np.isin(np.arange(p.size), alone)
-    fit = Fit(problem, evaluator, estimate, cost, held, searches=estimator.descends)
+        at_bound &= np.isin(np.arange(p.size), alone)
+    fit = Fit(problem, evaluator, estimate, cost, at_bound, searches=estimator.descends)
     if intervals and not problem.cost.gives_intervals:
         outcome.notes.append(finding("no-intervals", no_errors_note(problem)))
     elif intervals:
