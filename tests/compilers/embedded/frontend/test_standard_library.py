@@ -58,6 +58,84 @@ def test_the_stand_in_answers_what_nearly_every_model_names(compile_text: Compil
     assert "stand-in" in notes[0].message
 
 
+DRIVE = """
+model Drive
+  Modelica.Blocks.Interfaces.RealInput torque(unit="N.m");
+  Modelica.Blocks.Interfaces.RealOutput speed(unit="rad/s");
+  Modelica.Mechanics.Rotational.Components.Fixed ground;
+  Modelica.Mechanics.Rotational.Components.Inertia housing(J=0.5);
+  Modelica.Mechanics.Rotational.Components.SpringDamper mount(c=200, d=3);
+  Modelica.Mechanics.Rotational.Sources.Torque motor(useSupport=true);
+  Modelica.Mechanics.Rotational.Components.IdealGear gear(ratio=3, useSupport=true);
+  Modelica.Mechanics.Rotational.Components.SpringDamper belt(c=50, d=0.1, useHeatPort=true);
+  Modelica.Mechanics.Rotational.Components.Inertia rotor(J=0.001);
+  Modelica.Mechanics.Rotational.Components.Inertia load(J=0.01);
+  Modelica.Mechanics.Rotational.Components.IdealGearR2T rack(ratio=20);
+  Modelica.Mechanics.Translational.Components.Mass slide(m=2);
+  Modelica.Mechanics.Translational.Sources.ConstantForce force(f_constant=-3);
+  Modelica.Mechanics.Rotational.Sensors.SpeedSensor sensor;
+  Modelica.Thermal.HeatTransfer.Components.HeatCapacitor heat(C=10);
+equation
+  connect(ground.flange, mount.flange_a);
+  connect(mount.flange_b, housing.flange_a);
+  connect(motor.support, housing.flange_b);
+  connect(gear.support, housing.flange_b);
+  connect(torque, motor.tau);
+  connect(motor.flange, rotor.flange_a);
+  connect(rotor.flange_b, gear.flange_a);
+  connect(gear.flange_b, belt.flange_a);
+  connect(belt.flange_b, load.flange_a);
+  connect(load.flange_b, rack.flangeR);
+  connect(rack.flangeT, slide.flange_a);
+  connect(force.flange, slide.flange_b);
+  connect(belt.heatPort, heat.port);
+  connect(sensor.flange, load.flange_b);
+  speed = sensor.w;
+end Drive;
+"""
+
+
+def test_a_drive_of_the_stand_in_moves_as_lagrange_says(compile_text: Compile) -> None:
+    """In the angles h of the housing, g behind the gear, l of the load; the slide is at l/20.
+
+    The gear stands on the housing: the rotor is at r = 3*g - 2*h, and the motor's torque between
+    both does the work torque*(r - h).
+    """
+    compiled = compile_text(DRIVE, "Drive")
+    (h, dh), (g, dg), (l, dl), torque = (0.02, 0.3), (0.1, -0.4), (0.05, 0.7), 1.5
+    point = compiled.at(
+        x={
+            s.name: {
+                "housing.phi": h,
+                "housing.w": dh,
+                "mount.phi_rel": h,
+                "mount.w_rel": dh,
+                "rotor.phi": 3 * g - 2 * h,
+                "rotor.w": 3 * dg - 2 * dh,
+                "belt.phi_rel": l - g,
+                "belt.w_rel": dl - dg,
+                "load.phi": l,
+                "load.w": dl,
+                "slide.s": l / 20,
+                "slide.v": dl / 20,
+                "heat.T": 300.0,
+            }[s.name]
+            for s in compiled.model.states
+        },
+        u={"torque": torque},
+    )
+    belt = 50 * (l - g) + 0.1 * (dl - dg)
+    rotor = (belt + 3 * torque) / (3 * 0.001)
+    values = point.values
+    assert values["rotor.a"] == pytest.approx(rotor)
+    assert values["housing.a"] == pytest.approx(
+        (-3 * torque + 2 * 0.001 * rotor - 200 * h - 3 * dh) / 0.5
+    )
+    assert values["load.a"] == pytest.approx((-belt - 3 / 20) / (0.01 + 2 / 20**2))
+    assert values["heat.der_T"] == pytest.approx(0.1 * (dl - dg) ** 2 / 10)
+    assert values["speed"] == pytest.approx(dl)
+
+
 def test_a_model_without_it_has_no_note(compile_text: Compile) -> None:
     compiled = compile_text("model M\n  output Real y = 2*time;\nend M;\n")
     assert [d.rule for d in compiled.diagnostics] == []

@@ -1,0 +1,4 @@
+within Modelica;
+package Mechanics "One-dimensional mechanics"
+  extends Modelica.Icons.Package;
+end Mechanics;

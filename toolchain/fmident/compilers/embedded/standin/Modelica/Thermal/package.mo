@@ -1,0 +1,4 @@
+within Modelica;
+package Thermal "Heat"
+  extends Modelica.Icons.Package;
+end Thermal;
