@@ -136,6 +136,41 @@ def test_a_drive_of_the_stand_in_moves_as_lagrange_says(compile_text: Compile) -
     assert values["speed"] == pytest.approx(dl)
 
 
+PRESCRIBED = """
+model Prescribed
+  input Real q;
+  input Real qd;
+  input Real qdd;
+  output Real torque = -move.flange.tau;
+  output Real force;
+  Modelica.Mechanics.Rotational.Sources.Move move(u={q, qd, qdd});
+  Modelica.Mechanics.Rotational.Components.Inertia motor(J=2);
+  Modelica.Mechanics.Rotational.Components.Damper bearing(d=0.5);
+  Modelica.Mechanics.Rotational.Components.Fixed housing;
+  Modelica.Mechanics.Rotational.Components.IdealGear gear(ratio=10);
+  Modelica.Mechanics.Rotational.Components.Inertia arm(J=30);
+equation
+  connect(move.flange, motor.flange_a);
+  connect(motor.flange_b, bearing.flange_a);
+  connect(bearing.flange_b, housing.flange);
+  connect(motor.flange_b, gear.flange_a);
+  connect(gear.flange_b, arm.flange_a);
+  force = 4*arm.w^2*sin(arm.phi);
+end Prescribed;
+"""
+
+
+def test_a_prescribed_motion_is_differentiated_as_its_function_declares(
+    compile_text: Compile,
+) -> None:
+    """The speed is the input `qd`, not a difference of `q`: inverse dynamics without states."""
+    compiled = compile_text(PRESCRIBED, "Prescribed")
+    assert compiled.model.states == ()
+    point = compiled.at(u={"q": 3.0, "qd": -0.7, "qdd": 5.0})
+    assert point.outputs["torque"] == pytest.approx((2 + 30 / 10**2) * 5.0 - 0.5 * 0.7)
+    assert point.outputs["force"] == pytest.approx(4 * 0.07**2 * sin(0.3))
+
+
 def test_a_model_without_it_has_no_note(compile_text: Compile) -> None:
     compiled = compile_text("model M\n  output Real y = 2*time;\nend M;\n")
     assert [d.rule for d in compiled.diagnostics] == []

@@ -85,6 +85,7 @@ def assemble(flat: sx.FlatModel, experiment: ExperimentDefaults, library_version
     equations = lower_equations(flat, lowering)
     initial = lower_initial_equations(flat, lowering) + lower_initial_algorithms(flat, lowering)
     unknowns = scope.unknowns
+    unknowns.prescribed = inliner.prescribed
     at_events = DiscreteSolution()
     equations += lower_algorithms(flat, lowering, at_events)
     equations = solve_discrete(equations, lowering, at_events)
@@ -167,6 +168,8 @@ class _Builder:
         """The substitution of algebraic variables, derivatives and aliases."""
         unknowns, solution = self.unknowns, self.solution
         result = Substitution()
+        for one in unknowns.prescribed:
+            result.define(one.symbol, one.value)
         for name, formula in solution.formulas.items():
             result.define(unknowns.symbol(name), formula)
         for name, alias in solution.aliases.items():

@@ -114,13 +114,35 @@ def causalize(
         if name not in aliases and name not in states:
             targets[name] = symbol
     solution = Solution(states, aliases)
+    unknowns.prescribed = _prescribed(unknowns, substitution)
     pairs = substitution.in_equations(remaining)
     solution.demotions, solution.constraints = demote_states(
         pairs, targets, states, unknowns, time_invariant
     )
     iterations = Iterations(lambda name: has_start(name, unknowns), solution.loops, solution.blocks)
-    solution.formulas = solve_blocks(pairs, targets, unknowns, states, iterations=iterations)
+    formulas = solve_blocks(pairs, targets, unknowns, states, iterations=iterations)
+    values = Substitution()
+    for one in unknowns.prescribed:
+        values.define(one.symbol, one.value)
+    solution.formulas = dict(zip(formulas, values(list(formulas.values())), strict=True))
+    solution.loops[:] = [loop.replaced(values) for loop in solution.loops]
     return solution
+
+
+def _prescribed(unknowns: Unknowns, aliases: Substitution) -> list[v.Prescribed]:
+    """Return the values that inputs, time and parameters prescribe, free of `aliases`.
+
+    The symbols of others join `aliases`: they are replaced by their values in the equations.
+    """
+    free = {s.element_hash() for s in unknowns.variables.values()}
+    result: list[v.Prescribed] = []
+    for one in unknowns.prescribed:  # a rate comes before what it is the rate of
+        value, rate = aliases([one.value, one.rate])
+        if free & v.symbols(value, rate).keys():
+            aliases.define(one.symbol, value)
+        else:
+            result.append(v.Prescribed(one.symbol, value, rate))
+    return result
 
 
 def has_start(name: str, unknowns: Unknowns) -> bool:
@@ -235,6 +257,7 @@ def _varying(unknowns: Unknowns) -> frozenset[int]:
         *unknowns.inputs.values(),
         *unknowns.variables.values(),
         *unknowns.derivatives.values(),
+        *(one.symbol for one in unknowns.prescribed),
     ]
     return frozenset(s.element_hash() for s in symbols)
 
@@ -288,6 +311,7 @@ def total_derivative(
     """Return d expression/dt; ``None`` if it contains another symbol that is not constant."""
     rates = {unknowns.variables[s].element_hash(): unknowns.derivatives[s] for s in states}
     rates[unknowns.time.element_hash()] = 1
+    rates |= {one.symbol.element_hash(): one.rate for one in unknowns.prescribed}
     total: Scalar = 0
     for key, symbol in v.symbols(expression).items():
         if key in rates:

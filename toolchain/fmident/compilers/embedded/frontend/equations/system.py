@@ -51,6 +51,7 @@ class Unknowns:
     variables: dict[str, v.SX] = field(default_factory=dict)
     derivatives: dict[str, v.SX] = field(default_factory=dict)
     derivative_spans: dict[str, sx.Span] = field(default_factory=dict)
+    prescribed: list[v.Prescribed] = field(default_factory=list)
     declared: dict[str, tuple[sx.Variable, int]] = field(default_factory=dict)
 
     def symbol(self, name: str) -> v.SX:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+import casadi as ca
 import numpy as np
 
 from fmident.compilers.embedded.frontend.lowering import values as v
@@ -16,6 +17,8 @@ from fmident.compilers.embedded.frontend.lowering.values import Scalar, Value, r
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, refusing_at, unknown_name
 from fmident.errors import did_you_mean
+
+TIME = "time"
 
 MAXIMUM_DEPTH = 30
 """Deepest nesting of calls; more is taken for a recursion without end."""
@@ -72,6 +75,7 @@ class FunctionInliner:
     ) -> None:
         self._functions = functions
         self._records = records
+        self.prescribed: list[v.Prescribed] = []
 
     def __call__(self, call: sx.Call, arguments: list[Value], caller: Lowering) -> list[Value]:
         """Return the outputs of one call."""
@@ -102,7 +106,47 @@ class FunctionInliner:
             )
         if function.constructor:
             return [self._record(function, call, arguments)]
-        return self._run(function, call, arguments, caller)
+        outputs = self._run(function, call, arguments, caller)
+        rates = self._rates(function, call, arguments, caller)
+        return outputs if rates is None else list(map(self._prescribed, outputs, rates))
+
+    def _rates(
+        self, function: sx.Function, call: sx.Call, arguments: list[Value], caller: Lowering
+    ) -> list[Value] | None:
+        """Return the declared derivatives of the outputs, where they say more than the body.
+
+        They do where an argument that varies is not to be differentiated. ``None`` also if
+        another argument is neither time nor invariant.
+        """
+        annotation = function.derivative
+        if annotation is None or len(arguments) != len(annotation.differentiated):
+            return None
+        invariant = caller.state.time_invariant
+        pairs = list(zip(arguments, annotation.differentiated, strict=True))
+        if all(v.symbols(*v.flat(a)).keys() <= invariant for a, yes in pairs if not yes):
+            return None
+        rates: list[float] = []
+        count = sum(annotation.differentiated)
+        for value in [a for a, yes in pairs if yes][count - count // annotation.order :]:
+            if v.symbols(*v.flat(value)).keys() <= invariant:
+                rates.append(0.0)
+            elif v.is_symbolic(value) and value.name() == TIME:
+                rates.append(1.0)
+            else:
+                return None
+        written = (*call.arguments, *map(sx.Number, rates))
+        derivative = replace(call, name=annotation.name, arguments=written)
+        return self(derivative, [*arguments, *rates], caller)
+
+    def _prescribed(self, value: Value, rate: Value) -> Value:
+        def scalar(value: Scalar, rate: Scalar) -> Scalar:
+            if not v.is_symbolic(value):
+                return value
+            symbol = ca.SX.sym("prescribed")
+            self.prescribed.append(v.Prescribed(symbol, value, rate))
+            return symbol
+
+        return v.pairwise(scalar, value, rate, "a function and its derivative")
 
     def _record(self, function: sx.Function, call: sx.Call, arguments: list[Value]) -> Value:
         names = [variable.name for variable in function.inputs]

@@ -130,6 +130,19 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+@dataclass(frozen=True)
+class Prescribed:
+    """A symbol for the `value` of a function whose derivative, `rate`, is declared.
+
+    Inputs that are each other's derivatives, such as position, speed and acceleration of a
+    prescribed motion, can be differentiated in no other way (Modelica 3.6, section 12.7.1).
+    """
+
+    symbol: SX
+    value: SX
+    rate: Scalar
+
+
 def symbols(*values: Scalar) -> dict[int, SX]:
     """Return the symbols in scalars or expressions, by hash."""
     return {s.element_hash(): s for one in values if is_symbolic(one) for s in ca.symvar(one)}

@@ -265,6 +265,15 @@ def _function(node: Node) -> sx.Function:
         span=span,
         external_name=name,
         external_arguments=arguments,
+        derivative=next(map(_function_derivative, node["derivatives"]), None),
+    )
+
+
+def _function_derivative(node: Node) -> sx.FunctionDerivative:
+    return sx.FunctionDerivative(
+        name=node["derivative_function"]["name"],
+        order=int(node["order"]),
+        differentiated=tuple(one == "Differentiate" for one in node["inputs"]),
     )
 
 

@@ -296,6 +296,19 @@ class FunctionVariable:
 
 
 @dataclass(frozen=True)
+class FunctionDerivative:
+    """The annotation ``derivative(order=..., noDerivative=...) = name`` of a function.
+
+    `differentiated` says of each input of the annotated function whether its derivative is an
+    argument of the function `name`.
+    """
+
+    name: str
+    order: int
+    differentiated: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
 class Function:
     """A user-defined function with its algorithm."""
 
@@ -311,6 +324,7 @@ class Function:
     external_name: str = ""
     """Name in C of an external function."""
     external_arguments: tuple[Expression, ...] = ()
+    derivative: FunctionDerivative | None = None
 
 
 Variability = OneOf["constant", "parameter", "discrete", "continuous"]

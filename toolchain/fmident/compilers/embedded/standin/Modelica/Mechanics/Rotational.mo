@@ -270,6 +270,42 @@ package Rotational "Shafts: interfaces, and the parts that drives are most often
         a = (w_ref - w)*w_crit;
       end if;
     end Speed;
+
+    model Move
+      extends Interfaces.PartialElementaryOneFlangeAndSupport2;
+      SI.Angle phi;
+      Modelica.Blocks.Interfaces.RealInput u[3];
+    protected
+      // u[2] and u[3] are the derivatives of u[1]; 'time' is what is differentiated
+      function position
+        input Real u[3];
+        input Real t;
+        output Real q = u[1];
+      algorithm
+        annotation (derivative(noDerivative = u) = speed);
+      end position;
+
+      function speed
+        input Real u[3];
+        input Real t;
+        input Real der_t;
+        output Real qd = u[2];
+      algorithm
+        annotation (derivative(noDerivative = u, order = 2) = acceleration);
+      end speed;
+
+      function acceleration
+        input Real u[3];
+        input Real t;
+        input Real der_t;
+        input Real der2_t;
+        output Real qdd = u[3];
+      algorithm
+      end acceleration;
+    equation
+      phi = flange.phi - phi_support;
+      phi = position(u, time);
+    end Move;
   end Sources;
 
   package Sensors "Angles, speeds, torques as signals"
