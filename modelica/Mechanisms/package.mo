@@ -1,13 +1,16 @@
 within ;
-package Mechanisms "Machines for parameter estimation, self-contained, smooth and of index one"
-  extends Icons.Package;
+package Mechanisms "Machines with friction, made for the estimation of their parameters"
+  extends Modelica.Icons.Package;
+  import Modelica.Units.SI;
   annotation (
     preferredView="info",
-    version="0.4.0",
-    versionDate="2026-11-26",
-    dateModified="2026-11-26 00:00:00Z",
+    uses(Modelica(version="4.0.0")),
+    version="1.0.0",
+    versionDate="2026-11-28",
+    dateModified="2026-11-28 00:00:00Z",
     conversion(
-      noneFromVersion="0.3.0",
+      from(version={"0.3.0","0.4.0"},
+        script="modelica://Mechanisms/Resources/Scripts/ConvertFromMechanisms_0.4.0.mos"),
       from(version={"0.1.0","0.2.0"},
         script="modelica://Mechanisms/Resources/Scripts/ConvertFromMechanisms_0.2.0.mos")),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={

@@ -1,29 +1,24 @@
 within Mechanisms.Friction;
 model RotationalLuGre "LuGre friction torque: presliding, Stribeck effect and viscous friction"
   extends Interfaces.PartialRotationalFriction;
-  parameter Units.RotationalSpringConstant sigma0(min=1e-12) = 100 "Bristle stiffness"
+  parameter SI.RotationalSpringConstant sigma0(min=Modelica.Constants.small) = 100 "Bristle stiffness"
     annotation (Dialog(group="Friction"));
-  parameter Units.RotationalDampingConstant sigma1(min=0) = 0.3 "Bristle damping"
+  parameter SI.RotationalDampingConstant sigma1(min=0) = 0.3 "Bristle damping"
     annotation (Dialog(group="Friction"));
-  parameter Units.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, sigma2"
+  parameter SI.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
-  parameter Units.Torque coulombTorque(min=1e-12) = 0.1 "Coulomb friction torque, Tc"
+  parameter SI.Torque coulombTorque(min=Modelica.Constants.small) = 0.1 "Coulomb friction torque, Tc"
     annotation (Dialog(group="Friction"));
-  parameter Units.Torque staticTorque(min=1e-12) = 0.15 "Static friction torque, Ts"
+  parameter SI.Torque staticTorque(min=Modelica.Constants.small) = 0.15 "Static friction torque, Ts"
     annotation (Dialog(group="Friction"));
-  parameter Units.AngularVelocity stribeckSpeed(min=1e-12) = 0.1 "Stribeck speed, ws"
+  parameter SI.AngularVelocity stribeckSpeed(min=Modelica.Constants.small) = 0.1 "Stribeck speed, ws"
     annotation (Dialog(group="Friction"));
-  parameter Units.AngularVelocity reversalWidth(min=1e-15) = 1e-6
+  parameter SI.AngularVelocity reversalWidth(min=Modelica.Constants.small) = 1e-6
     "Width of the smooth magnitude w*tanh(w/reversalWidth), far below the speed of presliding"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  Mechanisms.Interfaces.RealOutput z(
-    final quantity="Angle",
-    final unit="rad",
-    displayUnit="deg",
-    start=0, fixed=true, nominal=1e-5) "Mean bristle deflection"
-    annotation (Placement(transformation(extent={{100,-70},{120,-50}})));
-  Units.Torque level "Friction torque of steady sliding without its viscous part";
-  Units.AngularVelocity dz "Rate of the bristle deflection";
+  SI.Angle z(start=0, fixed=true, nominal=1e-5, stateSelect=StateSelect.always) "Mean bristle deflection";
+  SI.Torque level "Friction torque of steady sliding without its viscous part";
+  SI.AngularVelocity dz "Rate of the bristle deflection";
 equation
   level = Functions.stribeckLevel(w, coulombTorque, staticTorque, stribeckSpeed);
   dz = Functions.lugreDeflectionRate(w, z, sigma0, level, reversalWidth);
@@ -33,66 +28,31 @@ equation
   lossPower = tau*w - sigma0*z*dz;
   annotation (
     defaultComponentName="friction",
-    experiment(StopTime=1, Tolerance=1e-9, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{-64,-51.2},{-32,-33.6},{-16,-33.6},{-6.4,-49.6},{-1.6,-32},{1.6,32},{6.4,49.6},{16,33.6},
           {32,33.6},{64,51.2}}, color={0,0,127}, thickness=0.4),
         Rectangle(extent={{12.8,-19.2},{60.8,-27.2}}, lineColor={64,64,64}, fillColor={220,228,240},
           fillPattern=FillPattern.Solid),
-        Line(points={{16,-27.2},{20,-34.4},{17.6,-41.6}}, color={200,60,40}),
-        Line(points={{24,-27.2},{28,-34.4},{25.6,-41.6}}, color={200,60,40}),
-        Line(points={{32,-27.2},{36,-34.4},{33.6,-41.6}}, color={200,60,40}),
-        Line(points={{40,-27.2},{44,-34.4},{41.6,-41.6}}, color={200,60,40}),
-        Line(points={{48,-27.2},{52,-34.4},{49.6,-41.6}}, color={200,60,40}),
-        Line(points={{56,-27.2},{60,-34.4},{57.6,-41.6}}, color={200,60,40}),
-        Line(points={{11.2,-41.6},{62.4,-41.6}}, color={64,64,64}),
-        Line(points={{17.6,-41.6},{11.2,-48}}, color={64,64,64}),
-        Line(points={{27.2,-41.6},{20.8,-48}}, color={64,64,64}),
-        Line(points={{36.8,-41.6},{30.4,-48}}, color={64,64,64}),
-        Line(points={{46.4,-41.6},{40,-48}}, color={64,64,64}),
-        Line(points={{56,-41.6},{49.6,-48}}, color={64,64,64})}),
-    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-68,-50.4},{-34,-31.7},{-17,-31.7},{-6.8,-48.7},{-1.7,-30},{1.7,38},{6.8,56.7},{17,39.7},
-          {34,39.7},{68,58.4}}, color={0,0,127}, thickness=0.425),
-        Rectangle(extent={{13.6,-16.4},{64.6,-24.9}}, lineColor={64,64,64}, fillColor={220,228,240},
-          fillPattern=FillPattern.Solid),
-        Line(points={{17,-24.9},{21.2,-32.5},{18.7,-40.2}}, color={200,60,40}),
-        Line(points={{25.5,-24.9},{29.8,-32.5},{27.2,-40.2}}, color={200,60,40}),
-        Line(points={{34,-24.9},{38.2,-32.5},{35.7,-40.2}}, color={200,60,40}),
-        Line(points={{42.5,-24.9},{46.8,-32.5},{44.2,-40.2}}, color={200,60,40}),
-        Line(points={{51,-24.9},{55.2,-32.5},{52.7,-40.2}}, color={200,60,40}),
-        Line(points={{59.5,-24.9},{63.8,-32.5},{61.2,-40.2}}, color={200,60,40}),
-        Line(points={{11.9,-40.2},{66.3,-40.2}}, color={64,64,64}),
-        Line(points={{18.7,-40.2},{11.9,-47}}, color={64,64,64}),
-        Line(points={{28.9,-40.2},{22.1,-47}}, color={64,64,64}),
-        Line(points={{39.1,-40.2},{32.3,-47}}, color={64,64,64}),
-        Line(points={{49.3,-40.2},{42.5,-47}}, color={64,64,64}),
-        Line(points={{59.5,-40.2},{52.7,-47}}, color={64,64,64})}),
+        Line(points={{20,-27.2},{24,-34.4},{21.6,-41.6}}, color={200,60,40}),
+        Line(points={{36,-27.2},{40,-34.4},{37.6,-41.6}}, color={200,60,40}),
+        Line(points={{52,-27.2},{56,-34.4},{53.6,-41.6}}, color={200,60,40}),
+        Line(points={{11.2,-41.6},{62.4,-41.6}}, color={64,64,64})}),
     Documentation(info="<html>
 <p>
-<img src=\"modelica://Mechanisms/Resources/Images/Friction/RotationalLuGre.svg\" alt=\"RotationalLuGre\">
-</p>
-<p>
 <code>tau = sigma0*z + sigma1*z' + viscousFriction*w</code>, <code>z' = w - sigma0*|w|/level*z</code>, <code>level =
-coulombTorque + (staticTorque - coulombTorque)*exp(-(w/stribeckSpeed)^2)</code>.
+coulombTorque + (staticTorque - coulombTorque)*exp(-(w/stribeckSpeed)^2)</code>. The normal force is constant; one
+mean bristle deflection describes all asperities of the contact.
 </p>
-<h4>Assumptions</h4>
-<ul>
-<li>The normal force is constant.</li>
-<li>All asperities of the contact are described by one mean bristle deflection.</li>
-</ul>
-<h4>Implementation</h4>
 <p>
-The deflection <code>z</code> is of the order of <code>coulombTorque/sigma0</code>, often microradians. Its nominal
-value 1e-5 makes the solver's absolute tolerance fit; set <code>z(nominal=...)</code> for a much stiffer or softer
-contact, and give angle and speed of the moved body nominal values of the same order when presliding is studied. The
-magnitude of the speed is <code>w*tanh(w/reversalWidth)</code>; as long as <code>reversalWidth</code> stays far below
-the speed of presliding it cannot be told from the exact magnitude.
+The deflection is of the order of <code>coulombTorque/sigma0</code>, often microradians. Its nominal value 1e-5 makes
+the solver's absolute tolerance fit: set <code>z(nominal=...)</code> for a much stiffer or softer contact, and give
+the moved body nominal values of the same order where presliding is studied. The magnitude of the speed is
+<code>w*tanh(w/reversalWidth)</code>; as long as <code>reversalWidth</code> is far below the speed of presliding, it
+cannot be told from the exact one.
 </p>
-<h4>Limitations</h4>
 <p>
-With constant <code>sigma1</code> the lost power can become slightly negative for an instant when the motion reverses, a
-known property of the law. The equations are stiff: at the sliding speed w the deflection settles with the rate
+With constant <code>sigma1</code> the lost power can become slightly negative for an instant when the motion reverses,
+a known property of the law. The equations are stiff: the deflection settles with the rate
 <code>sigma0*|w|/level</code>.
 </p>
 <h4>References</h4>

@@ -1,11 +1,11 @@
 within Mechanisms.Friction;
 model TranslationalCoulombViscous "Coulomb and viscous friction force with a smooth sign"
   extends Interfaces.PartialTranslationalFriction;
-  parameter Units.Force coulombForce(min=0) = 1 "Coulomb friction force, Fc"
+  parameter SI.Force coulombForce(min=0) = 1 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
-  parameter Units.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, d"
+  parameter SI.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, d"
     annotation (Dialog(group="Friction"));
-  parameter Units.Velocity speedWidth(min=1e-12) = 0.001 "Width of the smooth sign tanh(v/speedWidth)"
+  parameter SI.Velocity speedWidth(min=Modelica.Constants.small) = 0.001 "Width of the smooth sign tanh(v/speedWidth)"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation
   f = Functions.smoothCoulomb(v, coulombForce, speedWidth) + viscousFriction*v;
@@ -13,36 +13,19 @@ equation
   lossPower = f*v;
   annotation (
     defaultComponentName="friction",
-    experiment(StopTime=1, Tolerance=1e-8, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{-64,-51.2},{-12.8,-35.2},{-4,-27.2},{4,27.2},{12.8,35.2},{64,51.2}}, color={0,0,127},
           thickness=0.4)}),
-    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-68,-50.4},{-13.6,-33.4},{-4.2,-24.9},{4.2,32.9},{13.6,41.4},{68,58.4}}, color={0,0,127},
-          thickness=0.425)}),
     Documentation(info="<html>
 <p>
-<img src=\"modelica://Mechanisms/Resources/Images/Friction/TranslationalCoulombViscous.svg\"
-alt=\"TranslationalCoulombViscous\">
+<code>f = coulombForce*tanh(v/speedWidth) + viscousFriction*v</code>, without events and differentiable any number of
+times. The normal force is constant, and the friction depends on the present speed alone.
 </p>
-<p>
-<code>f = coulombForce*tanh(v/speedWidth) + viscousFriction*v</code>. Continuous, without events, and differentiable any
-number of times.
-</p>
-<h4>Assumptions</h4>
-<ul>
-<li>The normal force is constant.</li>
-<li>The friction depends on the present speed alone, and is the same in both directions.</li>
-</ul>
-<h4>Implementation</h4>
-<p>
-The law is <a href=\"modelica://Mechanisms.Friction.Functions.smoothCoulomb\">smoothCoulomb</a> and a viscous part.
-</p>
-<h4>Limitations</h4>
 <p>
 The slide does not stick: under a constant load below <code>coulombForce</code> it creeps with a speed of the order of
-<code>speedWidth</code>. Use <a href=\"modelica://Mechanisms.Friction.TranslationalLuGre\">TranslationalLuGre</a> where
-sticking matters.
+<code>speedWidth</code>. Where sticking matters take <a
+href=\"modelica://Mechanisms.Friction.TranslationalLuGre\">TranslationalLuGre</a> or <a
+href=\"modelica://Mechanisms.Friction.TranslationalCoulombViscousWithEvents\">TranslationalCoulombViscousWithEvents</a>.
 </p>
 <h4>References</h4>
 <p>

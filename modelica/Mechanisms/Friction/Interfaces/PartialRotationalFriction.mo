@@ -1,27 +1,31 @@
 within Mechanisms.Friction.Interfaces;
 partial model PartialRotationalFriction "Friction between a shaft and its bearing, without the friction law"
-  extends Icons.Friction;
-  Mechanisms.Interfaces.RealInput w(final quantity="AngularVelocity", final unit="rad/s", start=0)
-    "Angular velocity of the shaft relative to the bearing"
-    annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
-  Mechanisms.Interfaces.RealOutput tau(final quantity="Torque", final unit="N.m")
-    "Friction torque, acts against the motion"
-    annotation (Placement(transformation(extent={{100,-10},{120,10}})));
-  Mechanisms.Interfaces.RealOutput storedEnergy(final quantity="Energy", final unit="J")
-    "Elastic energy stored in the contact"
-    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-50,-110})));
-  Mechanisms.Interfaces.RealOutput lossPower(final quantity="Power", final unit="W") "Dissipated power"
-    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={50,-110})));
+  import Modelica.Units.SI;
+  extends Modelica.Mechanics.Rotational.Interfaces.PartialElementaryTwoFlangesAndSupport2;
+  extends Modelica.Thermal.HeatTransfer.Interfaces.PartialElementaryConditionalHeatPortWithoutT;
+  SI.Angle phi "Angle of the shaft relative to the support";
+  SI.AngularVelocity w "Speed of the shaft relative to the support";
+  SI.Torque tau "Friction torque, acts against the motion";
+  SI.Energy storedEnergy "Elastic energy stored in the contact";
+equation
+  phi = flange_a.phi - phi_support;
+  flange_b.phi = flange_a.phi;
+  w = der(phi);
+  flange_a.tau + flange_b.tau - tau = 0;
   annotation (
-    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-68,4},{73.1,4}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
-        Line(points={{0,-64},{0,77.1}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
-        Text(extent={{51,-1.1},{78.2,-14.7}}, textColor={0,0,127}, textString="w"),
-        Text(extent={{3.4,82.2},{25.5,68.6}}, textColor={0,0,127}, textString="tau")}),
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Rectangle(extent={{-100,10},{100,-10}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.HorizontalCylinder),
+        Line(points={{0,-70},{0,-100}}, color={64,64,64}),
+        Rectangle(extent={{-76,76},{76,-76}}, lineColor={64,64,64}, fillColor={255,255,255},
+          fillPattern=FillPattern.Solid),
+        Line(points={{-68,0},{73,0}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Line(points={{0,-68},{0,73}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Text(extent={{-150,130},{150,90}}, textColor={0,0,255}, textString="%name")}),
     Documentation(info="<html>
 <p>
-Signals of a friction law between a shaft and its bearing. A subclass gives <code>tau</code>, <code>storedEnergy</code>
-and <code>lossPower</code> such that <code>tau*w = lossPower + der(storedEnergy)</code>.
+A rigid shaft with a friction torque <code>tau</code> against the housing. A subclass gives <code>tau</code>,
+<code>lossPower</code> and <code>storedEnergy</code> such that <code>tau*w = lossPower + der(storedEnergy)</code>.
 </p>
 </html>"));
 end PartialRotationalFriction;

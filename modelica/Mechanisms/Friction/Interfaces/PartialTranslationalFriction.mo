@@ -1,26 +1,31 @@
 within Mechanisms.Friction.Interfaces;
 partial model PartialTranslationalFriction "Friction between a slide and its guide, without the friction law"
-  extends Icons.Friction;
-  Mechanisms.Interfaces.RealInput v(final quantity="Velocity", final unit="m/s", start=0)
-    "Velocity of the slide relative to the guide"
-    annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
-  Mechanisms.Interfaces.RealOutput f(final quantity="Force", final unit="N") "Friction force, acts against the motion"
-    annotation (Placement(transformation(extent={{100,-10},{120,10}})));
-  Mechanisms.Interfaces.RealOutput storedEnergy(final quantity="Energy", final unit="J")
-    "Elastic energy stored in the contact"
-    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-50,-110})));
-  Mechanisms.Interfaces.RealOutput lossPower(final quantity="Power", final unit="W") "Dissipated power"
-    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={50,-110})));
+  import Modelica.Units.SI;
+  extends Modelica.Mechanics.Translational.Interfaces.PartialElementaryTwoFlangesAndSupport2;
+  extends Modelica.Thermal.HeatTransfer.Interfaces.PartialElementaryConditionalHeatPortWithoutT;
+  SI.Position s "Position of the slide relative to the support";
+  SI.Velocity v "Speed of the slide relative to the support";
+  SI.Force f "Friction force, acts against the motion";
+  SI.Energy storedEnergy "Elastic energy stored in the contact";
+equation
+  s = flange_a.s - s_support;
+  flange_b.s = flange_a.s;
+  v = der(s);
+  flange_a.f + flange_b.f - f = 0;
   annotation (
-    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-68,4},{73.1,4}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
-        Line(points={{0,-64},{0,77.1}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
-        Text(extent={{51,-1.1},{78.2,-14.7}}, textColor={0,0,127}, textString="v"),
-        Text(extent={{3.4,82.2},{25.5,68.6}}, textColor={0,0,127}, textString="f")}),
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Rectangle(extent={{-100,10},{100,-10}}, lineColor={64,64,64}, fillColor={192,192,192},
+          fillPattern=FillPattern.Solid),
+        Line(points={{0,-70},{0,-100}}, color={64,64,64}),
+        Rectangle(extent={{-76,76},{76,-76}}, lineColor={64,64,64}, fillColor={255,255,255},
+          fillPattern=FillPattern.Solid),
+        Line(points={{-68,0},{73,0}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Line(points={{0,-68},{0,73}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),
+        Text(extent={{-150,130},{150,90}}, textColor={0,0,255}, textString="%name")}),
     Documentation(info="<html>
 <p>
-Signals of a friction law between a slide and its guide. A subclass gives <code>f</code>, <code>storedEnergy</code> and
-<code>lossPower</code> such that <code>f*v = lossPower + der(storedEnergy)</code>.
+A rigid slide with a friction force <code>f</code> against the guide. A subclass gives <code>f</code>,
+<code>lossPower</code> and <code>storedEnergy</code> such that <code>f*v = lossPower + der(storedEnergy)</code>.
 </p>
 </html>"));
 end PartialTranslationalFriction;
