@@ -1,6 +1,6 @@
 within Mechanisms;
 package DriveTrains "Drive trains with friction"
-  extends Icons.Package;
+  extends Modelica.Icons.Package;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-71.2,-20.5},{-45,-59.5}}, lineColor={64,64,64}, fillColor={192,192,192},

@@ -1,7 +1,7 @@
 within Mechanisms.Examples;
 model CompareFriction "Three equal masses under the same force with three friction laws"
-  extends Icons.Example;
-  parameter Units.Mass m(min=1e-12) = 1 "Mass of each slide"
+  extends Modelica.Icons.Example;
+  parameter SI.Mass m(min=1e-12) = 1 "Mass of each slide"
     annotation (Dialog(group="Mass and load"));
   Friction.TranslationalCoulombViscous coulombViscous(speedWidth=1e-4) "Smooth Coulomb friction"
     annotation (Placement(transformation(extent={{0,44},{36,80}})));
@@ -9,9 +9,9 @@ model CompareFriction "Three equal masses under the same force with three fricti
     annotation (Placement(transformation(extent={{0,-18},{36,18}})));
   Friction.TranslationalLuGre luGre "LuGre friction"
     annotation (Placement(transformation(extent={{0,-80},{36,-44}})));
-  output Units.Position s[3](each start=0, each fixed=true, each nominal=1e-4) "Positions";
-  output Units.Velocity v[3](each start=0, each fixed=true, each nominal=1e-3) "Velocities";
-  output Units.Force force "Driving force";
+  output SI.Position s[3](each start=0, each fixed=true, each nominal=1e-4) "Positions";
+  output SI.Velocity v[3](each start=0, each fixed=true, each nominal=1e-3) "Velocities";
+  output SI.Force force "Driving force";
   Sources.SumOfSines drive(amplitude={3, 0, 0}, omega={3, 1, 1}) "Driving force of each slide"
     annotation (Placement(transformation(extent={{-70,-10},{-50,10}})));
 equation

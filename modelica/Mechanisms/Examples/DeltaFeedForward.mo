@@ -1,6 +1,6 @@
 within Mechanisms.Examples;
 model DeltaFeedForward "Delta robot driven by the torques of its inverse model; it follows the motion"
-  extends Icons.Example;
+  extends Modelica.Icons.Example;
   Sources.FourierMotion motion[3](
     each omega=3.141592653589793,
     each offset=0.6,
@@ -11,7 +11,7 @@ model DeltaFeedForward "Delta robot driven by the torques of its inverse model; 
     annotation (Placement(transformation(extent={{-35,-20},{5,20}})));
   Robots.DeltaForward robot "Robot driven by these torques"
     annotation (Placement(transformation(extent={{40,-20},{80,20}})));
-  output Units.Angle difference[3] "Angles of the robot less those of the motion";
+  output SI.Angle difference[3] "Angles of the robot less those of the motion";
 equation
   connect(motion.q, feedForward.q) annotation (Line(points={{-58.5,9},{-50,9},{-50,12},{-39,12}}, color={0,0,127}));
   connect(motion.qd, feedForward.qd) annotation (Line(points={{-58.5,0},{-39,0}}, color={0,0,127}));

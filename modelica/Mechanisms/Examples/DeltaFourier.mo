@@ -1,7 +1,7 @@
 within Mechanisms.Examples;
 model DeltaFourier "Delta robot moved along a Fourier series in every arm"
-  extends Icons.Example;
-  parameter Units.AngularVelocity omega(min=1e-9) = 1.5707963267948966 "Fundamental frequency of the motion"
+  extends Modelica.Icons.Example;
+  parameter SI.AngularVelocity omega(min=1e-9) = 1.5707963267948966 "Fundamental frequency of the motion"
     annotation (Dialog(group="Signal"));
   Robots.DeltaInverse robot "Robot"
     annotation (Placement(transformation(extent={{10,-20},{50,20}})));

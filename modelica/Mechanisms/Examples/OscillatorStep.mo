@@ -1,6 +1,6 @@
 within Mechanisms.Examples;
 model OscillatorStep "Step response of the mass-spring-damper in both forms"
-  extends Icons.Example;
+  extends Modelica.Icons.Example;
   Sources.Constant force(k=0.4) "Step of the force, 1 mm times the stiffness of 400 N/m"
     annotation (Placement(transformation(extent={{-70,30},{-50,50}})));
   Sources.Constant specificForce(k=0.13333333333333333) "The same over the mass of 3 kg"
@@ -9,7 +9,7 @@ model OscillatorStep "Step response of the mass-spring-damper in both forms"
     annotation (Placement(transformation(extent={{-10,20},{30,60}})));
   Oscillators.MassSpringDamperNormalForm normal(zeta=0.07216878364870322) "With damping ratio and natural frequency"
     annotation (Placement(transformation(extent={{-10,-60},{30,-20}})));
-  output Units.Position difference "Position of the normal form less that of the physical form";
+  output SI.Position difference "Position of the normal form less that of the physical form";
 equation
   connect(force.y, physical.F) annotation (Line(points={{-49,40},{-14,40}}, color={0,0,127}));
   connect(specificForce.y, normal.u) annotation (Line(points={{-49,-40},{-14,-40}}, color={0,0,127}));

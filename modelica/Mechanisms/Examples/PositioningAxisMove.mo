@@ -1,6 +1,6 @@
 within Mechanisms.Examples;
 model PositioningAxisMove "Positioning axis to and fro; the inverse model returns the force of the controlled one"
-  extends Icons.Example;
+  extends Modelica.Icons.Example;
   Sources.SumOfSines reference(
     offset=0.13,
     amplitude={-0.12, -0.01, 0},
@@ -13,7 +13,7 @@ model PositioningAxisMove "Positioning axis to and fro; the inverse model return
     annotation (Placement(transformation(extent={{40,24},{80,64}})));
   DriveTrains.PositioningAxisDelayedLoop sampled "Axis under a sampled controller"
     annotation (Placement(transformation(extent={{-30,-60},{10,-20}})));
-  output Units.Force difference "Force of the inverse model less that of the axis";
+  output SI.Force difference "Force of the inverse model less that of the axis";
 equation
   connect(reference.y, axis.q_ref) annotation (Line(points={{-59,0},{-46,0},{-46,40},{-34,40}}, color={0,0,127}));
   connect(reference.y, sampled.q_ref)

@@ -1,6 +1,6 @@
 within Mechanisms.Examples;
 model RotaryDriveReversing "Rotary drive with smooth and with LuGre friction under the same reversing torque"
-  extends Icons.Example;
+  extends Modelica.Icons.Example;
   Sources.SumOfSines torque(amplitude={0.6, 0.25, 0}, omega={3, 17, 1}) "Reversing motor torque"
     annotation (Placement(transformation(extent={{-70,-10},{-50,10}})));
   DriveTrains.RotaryDrive smoothDrive "Smooth friction on both sides"

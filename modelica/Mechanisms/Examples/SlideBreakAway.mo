@@ -1,6 +1,6 @@
 within Mechanisms.Examples;
 model SlideBreakAway "Slide under a force that breaks away in either direction"
-  extends Icons.Example;
+  extends Modelica.Icons.Example;
   Sources.SumOfSines drive(amplitude={1.7, 0.5, 0.15}, omega={5, 1.7, 23}) "Driving force"
     annotation (Placement(transformation(extent={{-50,-10},{-30,10}})));
   DriveTrains.SlideWithLuGreFriction slide "Slide"

@@ -1,6 +1,6 @@
 within Mechanisms.Examples;
 model SlidePresliding "Slide under 1.1 N, below the static friction"
-  extends Icons.Example;
+  extends Modelica.Icons.Example;
   Sources.SumOfSines drive(amplitude={1.1, 0, 0}, omega={5, 5, 5}) "Driving force"
     annotation (Placement(transformation(extent={{-50,-10},{-30,10}})));
   DriveTrains.SlideWithLuGreFriction slide "Slide"

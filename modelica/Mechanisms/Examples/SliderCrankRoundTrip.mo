@@ -1,13 +1,13 @@
 within Mechanisms.Examples;
 model SliderCrankRoundTrip "Driven slider-crank; the inverse model returns its torque"
-  extends Icons.Example;
+  extends Modelica.Icons.Example;
   Sources.SumOfSines torque(amplitude={0.25, 0.1, 0}, omega={5.65, 2.2, 1}, phase={0.4, 0.3, 0}) "Crank torque"
     annotation (Placement(transformation(extent={{-80,-10},{-60,10}})));
   Linkages.SliderCrankForward forward "Crank driven by a torque"
     annotation (Placement(transformation(extent={{-40,-20},{0,20}})));
   Linkages.SliderCrankInverse inverse "Inverse model, fed with the motion of the crank"
     annotation (Placement(transformation(extent={{30,-20},{70,20}})));
-  output Units.Torque difference "Torque of the inverse model less that of the drive";
+  output SI.Torque difference "Torque of the inverse model less that of the drive";
 equation
   connect(torque.y, forward.tau) annotation (Line(points={{-59,0},{-44,0}}, color={0,0,127}));
   connect(forward.q, inverse.q) annotation (Line(points={{2,18},{16,18},{16,12},{26,12}}, color={0,0,127}));

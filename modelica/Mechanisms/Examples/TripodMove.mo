@@ -1,6 +1,6 @@
 within Mechanisms.Examples;
 model TripodMove "Tripod whose carriages follow a Fourier series each"
-  extends Icons.Example;
+  extends Modelica.Icons.Example;
   Robots.Tripod robot "Robot"
     annotation (Placement(transformation(extent={{10,-20},{50,20}})));
   Sources.FourierMotion motion[3](

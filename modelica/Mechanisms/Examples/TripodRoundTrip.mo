@@ -1,6 +1,6 @@
 within Mechanisms.Examples;
 model TripodRoundTrip "Controlled tripod; the inverse model returns the torques of its drives"
-  extends Icons.Example;
+  extends Modelica.Icons.Example;
   Sources.FourierMotion motion[3](
     each omega=3.141592653589793,
     offset={0.03, 0.02, -0.01},
@@ -11,7 +11,7 @@ model TripodRoundTrip "Controlled tripod; the inverse model returns the torques 
     annotation (Placement(transformation(extent={{-35,-20},{5,20}})));
   Robots.TripodInverse inverse "Inverse model, fed with the motion of the drives"
     annotation (Placement(transformation(extent={{40,-20},{80,20}})));
-  output Units.Torque difference[3] "Torques of the inverse model less those of the drives";
+  output SI.Torque difference[3] "Torques of the inverse model less those of the drives";
 equation
   connect(motion.q, robot.s_ref) annotation (Line(points={{-58.5,9},{-50,9},{-50,12},{-39,12}}, color={0,0,127}));
   connect(motion.qd, robot.v_ref) annotation (Line(points={{-58.5,0},{-39,0}}, color={0,0,127}));

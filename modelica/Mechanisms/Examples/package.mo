@@ -1,6 +1,6 @@
 within Mechanisms;
 package Examples "Machines with their input signals"
-  extends Icons.ExamplesPackage;
+  extends Modelica.Icons.ExamplesPackage;
   annotation (Documentation(info="<html>
 <p>Each example runs as it is.</p>
 </html>"));

@@ -5,7 +5,7 @@ model RotationalCoulombViscous "Coulomb and viscous friction torque with a smoot
     annotation (Dialog(group="Friction"));
   parameter SI.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, d"
     annotation (Dialog(group="Friction"));
-  parameter SI.AngularVelocity speedWidth(min=Modelica.Constants.small) = 0.01
+  parameter SI.AngularVelocity speedWidth(min=Modelica.Constants.eps) = 0.01
     "Width of the smooth sign tanh(w/speedWidth)"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation

@@ -1,8 +1,8 @@
 within Mechanisms.Friction;
 model RotationalCoulombViscousWithEvents "Coulomb and viscous friction torque with true sticking, by state events"
   extends Interfaces.PartialRotationalFriction;
-  extends Interfaces.Sticking(final speed=w, final level=coulombTorque);
-  parameter SI.Torque coulombTorque(min=Modelica.Constants.small) = 0.1
+  extends Interfaces.Sticking(final speed=w, final forwardLevel=coulombTorque, final backwardLevel=coulombTorque);
+  parameter SI.Torque coulombTorque(min=Modelica.Constants.eps) = 0.1
     "Coulomb friction torque, also the largest static friction, Tc"
     annotation (Dialog(group="Friction"));
   parameter SI.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, d"

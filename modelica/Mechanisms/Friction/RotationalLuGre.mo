@@ -1,19 +1,19 @@
 within Mechanisms.Friction;
 model RotationalLuGre "LuGre friction torque: presliding, Stribeck effect and viscous friction"
   extends Interfaces.PartialRotationalFriction;
-  parameter SI.RotationalSpringConstant sigma0(min=Modelica.Constants.small) = 100 "Bristle stiffness"
+  parameter SI.RotationalSpringConstant sigma0(min=Modelica.Constants.eps) = 100 "Bristle stiffness"
     annotation (Dialog(group="Friction"));
   parameter SI.RotationalDampingConstant sigma1(min=0) = 0.3 "Bristle damping"
     annotation (Dialog(group="Friction"));
   parameter SI.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
-  parameter SI.Torque coulombTorque(min=Modelica.Constants.small) = 0.1 "Coulomb friction torque, Tc"
+  parameter SI.Torque coulombTorque(min=Modelica.Constants.eps) = 0.1 "Coulomb friction torque, Tc"
     annotation (Dialog(group="Friction"));
-  parameter SI.Torque staticTorque(min=Modelica.Constants.small) = 0.15 "Static friction torque, Ts"
+  parameter SI.Torque staticTorque(min=Modelica.Constants.eps) = 0.15 "Static friction torque, Ts"
     annotation (Dialog(group="Friction"));
-  parameter SI.AngularVelocity stribeckSpeed(min=Modelica.Constants.small) = 0.1 "Stribeck speed, ws"
+  parameter SI.AngularVelocity stribeckSpeed(min=Modelica.Constants.eps) = 0.1 "Stribeck speed, ws"
     annotation (Dialog(group="Friction"));
-  parameter SI.AngularVelocity reversalWidth(min=Modelica.Constants.small) = 1e-6
+  parameter SI.AngularVelocity reversalWidth(min=Modelica.Constants.eps) = 1e-6
     "Width of the smooth magnitude w*tanh(w/reversalWidth), far below the speed of presliding"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
   SI.Angle z(start=0, fixed=true, nominal=1e-5, stateSelect=StateSelect.always) "Mean bristle deflection";

@@ -5,11 +5,11 @@ model RotationalStribeck "Stribeck friction torque with a smooth sign"
     annotation (Dialog(group="Friction"));
   parameter SI.Torque staticTorque(min=0) = 0.15 "Static friction torque, Ts"
     annotation (Dialog(group="Friction"));
-  parameter SI.AngularVelocity stribeckSpeed(min=Modelica.Constants.small) = 0.1 "Stribeck speed, ws"
+  parameter SI.AngularVelocity stribeckSpeed(min=Modelica.Constants.eps) = 0.1 "Stribeck speed, ws"
     annotation (Dialog(group="Friction"));
   parameter SI.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
-  parameter SI.AngularVelocity speedWidth(min=Modelica.Constants.small) = 0.01
+  parameter SI.AngularVelocity speedWidth(min=Modelica.Constants.eps) = 0.01
     "Width of the smooth sign tanh(w/speedWidth), well below stribeckSpeed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation

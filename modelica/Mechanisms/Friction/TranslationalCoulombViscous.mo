@@ -5,7 +5,7 @@ model TranslationalCoulombViscous "Coulomb and viscous friction force with a smo
     annotation (Dialog(group="Friction"));
   parameter SI.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, d"
     annotation (Dialog(group="Friction"));
-  parameter SI.Velocity speedWidth(min=Modelica.Constants.small) = 0.001 "Width of the smooth sign tanh(v/speedWidth)"
+  parameter SI.Velocity speedWidth(min=Modelica.Constants.eps) = 0.001 "Width of the smooth sign tanh(v/speedWidth)"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation
   f = Functions.smoothCoulomb(v, coulombForce, speedWidth) + viscousFriction*v;

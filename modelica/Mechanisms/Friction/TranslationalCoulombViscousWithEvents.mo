@@ -1,8 +1,8 @@
 within Mechanisms.Friction;
 model TranslationalCoulombViscousWithEvents "Coulomb and viscous friction force with true sticking, by state events"
   extends Interfaces.PartialTranslationalFriction;
-  extends Interfaces.Sticking(final speed=v, final level=coulombForce);
-  parameter SI.Force coulombForce(min=Modelica.Constants.small) = 1
+  extends Interfaces.Sticking(final speed=v, final forwardLevel=coulombForce, final backwardLevel=coulombForce);
+  parameter SI.Force coulombForce(min=Modelica.Constants.eps) = 1
     "Coulomb friction force, also the largest static friction, Fc"
     annotation (Dialog(group="Friction"));
   parameter SI.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, d"

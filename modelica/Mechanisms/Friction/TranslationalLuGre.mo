@@ -1,19 +1,19 @@
 within Mechanisms.Friction;
 model TranslationalLuGre "LuGre friction force: presliding, Stribeck effect and viscous friction"
   extends Interfaces.PartialTranslationalFriction;
-  parameter SI.TranslationalSpringConstant sigma0(min=Modelica.Constants.small) = 1e5 "Bristle stiffness"
+  parameter SI.TranslationalSpringConstant sigma0(min=Modelica.Constants.eps) = 1e5 "Bristle stiffness"
     annotation (Dialog(group="Friction"));
   parameter SI.TranslationalDampingConstant sigma1(min=0) = 316 "Bristle damping"
     annotation (Dialog(group="Friction"));
   parameter SI.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
-  parameter SI.Force coulombForce(min=Modelica.Constants.small) = 1 "Coulomb friction force, Fc"
+  parameter SI.Force coulombForce(min=Modelica.Constants.eps) = 1 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
-  parameter SI.Force staticForce(min=Modelica.Constants.small) = 1.5 "Static friction force, Fs"
+  parameter SI.Force staticForce(min=Modelica.Constants.eps) = 1.5 "Static friction force, Fs"
     annotation (Dialog(group="Friction"));
-  parameter SI.Velocity stribeckSpeed(min=Modelica.Constants.small) = 0.001 "Stribeck speed, vs"
+  parameter SI.Velocity stribeckSpeed(min=Modelica.Constants.eps) = 0.001 "Stribeck speed, vs"
     annotation (Dialog(group="Friction"));
-  parameter SI.Velocity reversalWidth(min=Modelica.Constants.small) = 1e-9
+  parameter SI.Velocity reversalWidth(min=Modelica.Constants.eps) = 1e-9
     "Width of the smooth magnitude v*tanh(v/reversalWidth), far below the speed of presliding"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
   SI.Position z(start=0, fixed=true, nominal=1e-6, stateSelect=StateSelect.always) "Mean bristle deflection";

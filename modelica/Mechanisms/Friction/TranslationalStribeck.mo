@@ -5,11 +5,11 @@ model TranslationalStribeck "Stribeck friction force with a smooth sign"
     annotation (Dialog(group="Friction"));
   parameter SI.Force staticForce(min=0) = 1.5 "Static friction force, Fs"
     annotation (Dialog(group="Friction"));
-  parameter SI.Velocity stribeckSpeed(min=Modelica.Constants.small) = 0.001 "Stribeck speed, vs"
+  parameter SI.Velocity stribeckSpeed(min=Modelica.Constants.eps) = 0.001 "Stribeck speed, vs"
     annotation (Dialog(group="Friction"));
   parameter SI.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
-  parameter SI.Velocity speedWidth(min=Modelica.Constants.small) = 0.0001
+  parameter SI.Velocity speedWidth(min=Modelica.Constants.eps) = 0.0001
     "Width of the smooth sign tanh(v/speedWidth), well below stribeckSpeed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation

@@ -1,6 +1,6 @@
 within Mechanisms;
 package Friction "Friction laws: Coulomb, Stribeck and LuGre, translational and rotational"
-  extends Icons.Package;
+  extends Modelica.Icons.Package;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{-56,-26},{60.2,-26}}, color={160,160,160}, arrow={Arrow.None,Arrow.Filled}),

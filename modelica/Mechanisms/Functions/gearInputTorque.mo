@@ -1,12 +1,12 @@
 within Mechanisms.Functions;
 function gearInputTorque "Torque on the motor side of a gear whose efficiency depends on the direction of power"
-  extends Icons.Function;
-  input Units.Torque tauLoad "Torque that the gear applies to the load";
-  input Units.AngularVelocity wLoad "Speed of the load";
-  input Units.DimensionlessRatio ratio "Gear ratio, motor speed over load speed";
-  input Units.Efficiency efficiency "Gear efficiency in either direction, in (0, 1]";
-  input Units.Power powerWidth "Width of the smooth direction of power";
-  output Units.Torque tauMotor "Torque that the motor applies to the gear";
+  extends Modelica.Icons.Function;
+  input SI.Torque tauLoad "Torque that the gear applies to the load";
+  input SI.AngularVelocity wLoad "Speed of the load";
+  input SI.DimensionlessRatio ratio "Gear ratio, motor speed over load speed";
+  input SI.Efficiency efficiency "Gear efficiency in either direction, in (0, 1]";
+  input SI.Power powerWidth "Width of the smooth direction of power";
+  output SI.Torque tauMotor "Torque that the motor applies to the gear";
 algorithm
   tauMotor := tauLoad/(ratio*efficiency^tanh(tauLoad*wLoad/powerWidth));
   annotation (

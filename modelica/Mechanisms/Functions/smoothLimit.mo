@@ -1,6 +1,6 @@
 within Mechanisms.Functions;
 function smoothLimit "Limits a signal symmetrically, with rounded corners"
-  extends Icons.Function;
+  extends Modelica.Icons.Function;
   input Real u "Signal";
   input Real limit "Limit, positive";
   input Real width "Width of the rounded corners, positive, in units of the signal";

@@ -1,6 +1,6 @@
 within Mechanisms.Functions;
 function smoothPositive "Keeps a signal positive, with a rounded corner at zero"
-  extends Icons.Function;
+  extends Modelica.Icons.Function;
   input Real u "Signal";
   input Real width "Width of the rounded corner, positive, in units of the signal";
   output Real y "Signal, not negative";

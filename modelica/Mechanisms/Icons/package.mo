@@ -1,6 +1,6 @@
 within Mechanisms;
 package Icons "Icons"
-  extends Icons.Package;
+  extends Modelica.Icons.Package;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-60,20},{10,-50}}, lineColor={64,64,64}, fillColor={192,192,192},

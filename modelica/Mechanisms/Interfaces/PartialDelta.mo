@@ -1,89 +1,89 @@
 within Mechanisms.Interfaces;
 partial model PartialDelta "Delta robot: parameters, kinematics, drives, torques, energies"
   extends Icons.DeltaRobot;
-  parameter Units.Mass lowerArmMass(min=0) = 0.08 "Mass of a lower arm (both parallel bars together)"
+  parameter SI.Mass lowerArmMass(min=0) = 0.08 "Mass of a lower arm (both parallel bars together)"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.Mass upperArmMass(min=0) = 1.74 "Mass of an upper arm"
+  parameter SI.Mass upperArmMass(min=0) = 1.74 "Mass of an upper arm"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.Mass platformMass(min=0) = 1.1 "Mass of the base plate (moving platform)"
+  parameter SI.Mass platformMass(min=0) = 1.1 "Mass of the base plate (moving platform)"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.Inertia motorInertia(min=0) = 1.55e-4 "Motor and gear inertia on the motor side, per drive"
+  parameter SI.Inertia motorInertia(min=0) = 1.55e-4 "Motor and gear inertia on the motor side, per drive"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.Efficiency gearEfficiency(min=1e-3) = 0.907 "Gear efficiency, in (0, 1]"
+  parameter SI.Efficiency gearEfficiency(min=1e-3) = 0.907 "Gear efficiency, in (0, 1]"
     annotation (Dialog(group="Gear"));
-  parameter Units.Torque coulombTorque(min=0) = 0.105 "Coulomb friction torque on the motor side, per drive"
+  parameter SI.Torque coulombTorque(min=0) = 0.105 "Coulomb friction torque on the motor side, per drive"
     annotation (Dialog(group="Friction"));
-  parameter Units.RotationalDampingConstant viscousFriction(min=0) = 0.00128
+  parameter SI.RotationalDampingConstant viscousFriction(min=0) = 0.00128
     "Viscous friction constant on the motor side, per drive"
     annotation (Dialog(group="Friction"));
-  parameter Units.Length baseRadius(min=0) = 0.2 "Distance of the arms' axes from the robot's axis"
+  parameter SI.Length baseRadius(min=0) = 0.2 "Distance of the arms' axes from the robot's axis"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Length platformRadius(min=0) = 0.05 "Distance of the platform joints from the platform's centre"
+  parameter SI.Length platformRadius(min=0) = 0.05 "Distance of the platform joints from the platform's centre"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Length upperArmLength(min=1e-6) = 0.2 "Length of the upper arms"
+  parameter SI.Length upperArmLength(min=1e-6) = 0.2 "Length of the upper arms"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Length lowerArmLength(min=1e-6) = 0.5 "Length of the bars of the lower arms"
+  parameter SI.Length lowerArmLength(min=1e-6) = 0.5 "Length of the bars of the lower arms"
     annotation (Dialog(group="Geometry"));
-  parameter Units.DimensionlessRatio gearRatio(min=1e-6) = 25 "Gear ratio motor speed/arm speed"
+  parameter SI.DimensionlessRatio gearRatio(min=1e-6) = 25 "Gear ratio motor speed/arm speed"
     annotation (Dialog(group="Gear"));
-  parameter Units.Acceleration gravity = 9.81 "Gravity acceleration, acting in -z direction"
+  parameter SI.Acceleration gravity = 9.81 "Gravity acceleration, acting in -z direction"
     annotation (Dialog(group="Environment"));
-  parameter Units.AngularVelocity speedWidth(min=1e-12) = 1
+  parameter SI.AngularVelocity speedWidth(min=1e-12) = 1
     "Width of the smooth sign of the Coulomb friction, in motor speed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  parameter Units.Power gearPowerWidth(min=1e-12) = 1 "Width of the smooth direction of power flow in the gear"
+  parameter SI.Power gearPowerWidth(min=1e-12) = 1 "Width of the smooth direction of power flow in the gear"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  Mechanisms.Interfaces.RealOutput r[3](each final quantity="Length", each final unit="m")
+  Modelica.Blocks.Interfaces.RealOutput r[3](each final quantity="Length", each final unit="m")
     "Position of the platform's centre relative to the base centre"
     annotation (Placement(transformation(extent={{100,-70},{120,-50}})));
-  Mechanisms.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J")
+  Modelica.Blocks.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J")
     "Kinetic energy of the robot and its drives"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-75,-110})));
-  Mechanisms.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
+  Modelica.Blocks.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
     "Potential energy, zero at the height of the base"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-25,-110})));
-  Mechanisms.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the motor torques"
+  Modelica.Blocks.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the motor torques"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={25,-110})));
-  Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W")
+  Modelica.Blocks.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W")
     "Power lost in friction and gears"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
 protected
-  Units.Angle armAngle[3] "Angles of the upper arms below the horizontal";
-  Units.AngularVelocity armSpeed[3] "Speeds of the upper arms";
-  Units.AngularAcceleration armAcceleration[3] "Accelerations of the upper arms";
-  Units.Torque motorTorque[3] "Motor torques";
+  SI.Angle armAngle[3] "Angles of the upper arms below the horizontal";
+  SI.AngularVelocity armSpeed[3] "Speeds of the upper arms";
+  SI.AngularAcceleration armAcceleration[3] "Accelerations of the upper arms";
+  SI.Torque motorTorque[3] "Motor torques";
   constant Real armDirection[3, 3] = {{1, 0, 0}, {-0.5, 0.5*sqrt(3), 0}, {-0.5, -0.5*sqrt(3), 0}}
     "Directions of the arms at 0, 120 and 240 degrees, one per row";
-  Units.Position elbow[3, 3] "Middle between the two elbows of an arm, one per row";
-  Units.Length elbowSlope[3, 3] "Derivative of the elbow with respect to the angle of its arm";
-  Units.Length elbowCurvature[3, 3] "Second derivative of the elbow with respect to the angle of its arm";
-  Units.Velocity elbowVelocity[3, 3] "Velocity of the elbow";
-  Units.Acceleration elbowAcceleration[3, 3] "Acceleration of the elbow";
-  Units.Position center[3, 3] "Centres of the spheres on which the platform's centre lies";
-  Units.Position a[3] "From the first centre to the second";
-  Units.Position b[3] "From the first centre to the third";
-  Units.Area n[3] "Normal of the plane of the centres, pointing upwards";
-  Units.Position m[3] "From the first centre to the circumcentre of the three centres";
-  Units.Area h2 "Square of the distance of the platform's centre from the plane of the centres";
-  Units.Area spread[3] "Sum of the squared distances of a centre from the other two";
-  Units.Length bar[3, 3] "From the elbow to the platform joint, one per row";
-  Units.Area crossBar[3, 3] "Products of the other two bars, columns of the inverse of bar times its determinant";
+  SI.Position elbow[3, 3] "Middle between the two elbows of an arm, one per row";
+  SI.Length elbowSlope[3, 3] "Derivative of the elbow with respect to the angle of its arm";
+  SI.Length elbowCurvature[3, 3] "Second derivative of the elbow with respect to the angle of its arm";
+  SI.Velocity elbowVelocity[3, 3] "Velocity of the elbow";
+  SI.Acceleration elbowAcceleration[3, 3] "Acceleration of the elbow";
+  SI.Position center[3, 3] "Centres of the spheres on which the platform's centre lies";
+  SI.Position a[3] "From the first centre to the second";
+  SI.Position b[3] "From the first centre to the third";
+  SI.Area n[3] "Normal of the plane of the centres, pointing upwards";
+  SI.Position m[3] "From the first centre to the circumcentre of the three centres";
+  SI.Area h2 "Square of the distance of the platform's centre from the plane of the centres";
+  SI.Area spread[3] "Sum of the squared distances of a centre from the other two";
+  SI.Length bar[3, 3] "From the elbow to the platform joint, one per row";
+  SI.Area crossBar[3, 3] "Products of the other two bars, columns of the inverse of bar times its determinant";
   Real determinant(unit="m3") "Determinant of bar";
-  Units.Velocity v[3] "Velocity of the platform";
-  Units.Area angularToLinear[3] "Products of bars and elbow slopes";
+  SI.Velocity v[3] "Velocity of the platform";
+  SI.Area angularToLinear[3] "Products of bars and elbow slopes";
   Real rateTerm[3](each unit="m2/s") "Products of bars and elbow velocities";
   Real accelerationTerm[3](each unit="m2/s2") "Products of bars and the acceleration that the arms impose";
-  Units.Acceleration acceleration[3] "Acceleration of the platform";
-  Units.Force elbowForce[3, 3] "Force that a lower arm needs at its elbow";
-  Units.Force platformForce[3] "Force that the platform and the lower arms need at the platform";
+  SI.Acceleration acceleration[3] "Acceleration of the platform";
+  SI.Force elbowForce[3, 3] "Force that a lower arm needs at its elbow";
+  SI.Force platformForce[3] "Force that the platform and the lower arms need at the platform";
   Real barForce[3](each unit="N/m") "Force along the bars, over their length";
-  Units.Torque tauLoad[3] "Torque that the gear applies to the arm";
-  Units.Torque tauGear[3] "Torque that the motor applies to the gear";
-  Units.Torque tauFriction[3] "Friction torque on the motor side";
-  Units.Energy armKineticEnergy[3] "Kinetic energy of upper arm, lower arm and motor";
-  Units.Energy armPotentialEnergy[3] "Potential energy of upper and lower arm";
-  Units.Power armInputPower[3] "Power of one motor torque";
-  Units.Power armLossPower[3] "Power lost in one drive";
+  SI.Torque tauLoad[3] "Torque that the gear applies to the arm";
+  SI.Torque tauGear[3] "Torque that the motor applies to the gear";
+  SI.Torque tauFriction[3] "Friction torque on the motor side";
+  SI.Energy armKineticEnergy[3] "Kinetic energy of upper arm, lower arm and motor";
+  SI.Energy armPotentialEnergy[3] "Potential energy of upper and lower arm";
+  SI.Power armInputPower[3] "Power of one motor torque";
+  SI.Power armLossPower[3] "Power lost in one drive";
 equation
   // Upper arms
   for i in 1:3 loop

@@ -1,87 +1,87 @@
 within Mechanisms.Interfaces;
 partial model PartialSliderCrank "Slider-crank: parameters, kinematics, generalized inertia and bias torque, energies"
   extends Icons.SliderCrank;
-  parameter Units.Inertia inertia1 = 3.8e-4 "Crank: moment of inertia about the crank axis (Izz)"
+  parameter SI.Inertia inertia1 = 3.8e-4 "Crank: moment of inertia about the crank axis (Izz)"
     annotation (Dialog(group="Crank"));
-  parameter Units.FirstMoment momentX1 = 7.2e-3 "Crank: first moment along the crank (mX)"
+  parameter SI.FirstMoment momentX1 = 7.2e-3 "Crank: first moment along the crank (mX)"
     annotation (Dialog(group="Crank"));
-  parameter Units.FirstMoment momentY1 = 0 "Crank: first moment across the crank (mY)"
+  parameter SI.FirstMoment momentY1 = 0 "Crank: first moment across the crank (mY)"
     annotation (Dialog(group="Crank"));
-  parameter Units.Mass mass1 = 0.18 "Crank: mass, without influence"
+  parameter SI.Mass mass1 = 0.18 "Crank: mass, without influence"
     annotation (Dialog(group="Crank"));
-  parameter Units.Inertia inertia2 = 4.6e-3 "Connecting rod: moment of inertia about the crank pin (Izz)"
+  parameter SI.Inertia inertia2 = 4.6e-3 "Connecting rod: moment of inertia about the crank pin (Izz)"
     annotation (Dialog(group="Connecting rod"));
-  parameter Units.FirstMoment momentX2 = 2.8e-2 "Connecting rod: first moment along the rod (mX)"
+  parameter SI.FirstMoment momentX2 = 2.8e-2 "Connecting rod: first moment along the rod (mX)"
     annotation (Dialog(group="Connecting rod"));
-  parameter Units.FirstMoment momentY2 = 0 "Connecting rod: first moment across the rod (mY)"
+  parameter SI.FirstMoment momentY2 = 0 "Connecting rod: first moment across the rod (mY)"
     annotation (Dialog(group="Connecting rod"));
-  parameter Units.Mass mass2 = 0.22 "Connecting rod: mass"
+  parameter SI.Mass mass2 = 0.22 "Connecting rod: mass"
     annotation (Dialog(group="Connecting rod"));
-  parameter Units.Inertia inertia3 = 1.9e-4 "Slider: moment of inertia about the piston pin (Izz), without influence"
+  parameter SI.Inertia inertia3 = 1.9e-4 "Slider: moment of inertia about the piston pin (Izz), without influence"
     annotation (Dialog(group="Slider"));
-  parameter Units.FirstMoment momentX3 = 0 "Slider: first moment along the guide (mX), in the potential energy only"
+  parameter SI.FirstMoment momentX3 = 0 "Slider: first moment along the guide (mX), in the potential energy only"
     annotation (Dialog(group="Slider"));
-  parameter Units.FirstMoment momentY3 = 0 "Slider: first moment across the guide (mY), in the potential energy only"
+  parameter SI.FirstMoment momentY3 = 0 "Slider: first moment across the guide (mY), in the potential energy only"
     annotation (Dialog(group="Slider"));
-  parameter Units.Mass mass3 = 0.25 "Slider: mass"
+  parameter SI.Mass mass3 = 0.25 "Slider: mass"
     annotation (Dialog(group="Slider"));
-  parameter Units.Force coulombForce(min=0) = 2 "Coulomb friction force between slider and guide"
+  parameter SI.Force coulombForce(min=0) = 2 "Coulomb friction force between slider and guide"
     annotation (Dialog(group="Friction"));
-  parameter Units.TranslationalDampingConstant viscousFriction(min=0) = 1
+  parameter SI.TranslationalDampingConstant viscousFriction(min=0) = 1
     "Viscous friction constant between slider and guide"
     annotation (Dialog(group="Friction"));
-  parameter Units.Length length1(min=1e-6) = 0.08 "Length of the crank"
+  parameter SI.Length length1(min=1e-6) = 0.08 "Length of the crank"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Length length2(min=1e-6) = 0.25 "Length of the connecting rod"
+  parameter SI.Length length2(min=1e-6) = 0.25 "Length of the connecting rod"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Acceleration gravity[3] = {0, -9.81, 0}
+  parameter SI.Acceleration gravity[3] = {0, -9.81, 0}
     "Gravity vector; x points along the guide, z along the crank axis"
     annotation (Dialog(group="Environment"));
-  parameter Units.Velocity speedWidth(min=1e-12) = 0.01 "Width of the smooth sign of the Coulomb friction"
+  parameter SI.Velocity speedWidth(min=1e-12) = 0.01 "Width of the smooth sign of the Coulomb friction"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  Mechanisms.Interfaces.RealOutput rodAngle(final quantity="Angle", final unit="rad", displayUnit="deg")
+  Modelica.Blocks.Interfaces.RealOutput rodAngle(final quantity="Angle", final unit="rad", displayUnit="deg")
     "Angle of the connecting rod relative to the crank"
     annotation (Placement(transformation(extent={{100,10},{120,30}})));
-  Mechanisms.Interfaces.RealOutput rodSpeed(final quantity="AngularVelocity", final unit="rad/s")
+  Modelica.Blocks.Interfaces.RealOutput rodSpeed(final quantity="AngularVelocity", final unit="rad/s")
     "Angular velocity of the connecting rod relative to the crank"
     annotation (Placement(transformation(extent={{100,-10},{120,10}})));
-  Mechanisms.Interfaces.RealOutput pinAngle(final quantity="Angle", final unit="rad", displayUnit="deg")
+  Modelica.Blocks.Interfaces.RealOutput pinAngle(final quantity="Angle", final unit="rad", displayUnit="deg")
     "Angle of the slider relative to the connecting rod"
     annotation (Placement(transformation(extent={{100,-30},{120,-10}})));
-  Mechanisms.Interfaces.RealOutput pinSpeed(final quantity="AngularVelocity", final unit="rad/s")
+  Modelica.Blocks.Interfaces.RealOutput pinSpeed(final quantity="AngularVelocity", final unit="rad/s")
     "Angular velocity of the slider relative to the connecting rod"
     annotation (Placement(transformation(extent={{100,-50},{120,-30}})));
-  Mechanisms.Interfaces.RealOutput sliderPosition(final quantity="Length", final unit="m")
+  Modelica.Blocks.Interfaces.RealOutput sliderPosition(final quantity="Length", final unit="m")
     "Distance of the piston pin from the crank axis"
     annotation (Placement(transformation(extent={{100,-70},{120,-50}})));
-  Mechanisms.Interfaces.RealOutput sliderSpeed(final quantity="Velocity", final unit="m/s") "Velocity of the slider"
+  Modelica.Blocks.Interfaces.RealOutput sliderSpeed(final quantity="Velocity", final unit="m/s") "Velocity of the slider"
     annotation (Placement(transformation(extent={{100,-90},{120,-70}})));
-  Mechanisms.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J") "Kinetic energy"
+  Modelica.Blocks.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J") "Kinetic energy"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-75,-110})));
-  Mechanisms.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
+  Modelica.Blocks.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
     "Potential energy, zero with the centres of mass on the crank axis"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-25,-110})));
-  Mechanisms.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the crank torque"
+  Modelica.Blocks.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the crank torque"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={25,-110})));
-  Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Power lost in friction"
+  Modelica.Blocks.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Power lost in friction"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
 protected
-  Units.Angle crankAngle "Crank angle";
-  Units.AngularVelocity crankSpeed "Crank speed";
-  Units.AngularAcceleration crankAcceleration "Crank acceleration";
-  Units.Torque crankTorque "Crank torque";
-  Units.Angle beta "Angle of the connecting rod to the guide";
+  SI.Angle crankAngle "Crank angle";
+  SI.AngularVelocity crankSpeed "Crank speed";
+  SI.AngularAcceleration crankAcceleration "Crank acceleration";
+  SI.Torque crankTorque "Crank torque";
+  SI.Angle beta "Angle of the connecting rod to the guide";
   Real betaSlope(unit="1") "Derivative of beta with respect to the crank angle";
   Real betaCurvature(unit="1") "Second derivative of beta with respect to the crank angle";
-  Units.Length sliderSlope "Derivative of the slider position with respect to the crank angle";
-  Units.Length sliderCurvature "Second derivative of the slider position with respect to the crank angle";
-  Units.FirstMoment crankMoment[2] "First moment of the crank, resolved in the ground frame";
-  Units.FirstMoment rodMoment[2] "First moment of the connecting rod, resolved in the ground frame";
-  Units.FirstMoment rodMomentAlong "First moment of the connecting rod along the crank";
-  Units.FirstMoment rodMomentAcross "First moment of the connecting rod across the crank";
-  Units.Inertia generalizedInertia "Inertia felt at the crank";
-  Units.Torque biasTorque "Crank torque without acceleration: centrifugal forces, weight and friction";
-  Units.Force frictionForce "Friction force between slider and guide";
+  SI.Length sliderSlope "Derivative of the slider position with respect to the crank angle";
+  SI.Length sliderCurvature "Second derivative of the slider position with respect to the crank angle";
+  SI.FirstMoment crankMoment[2] "First moment of the crank, resolved in the ground frame";
+  SI.FirstMoment rodMoment[2] "First moment of the connecting rod, resolved in the ground frame";
+  SI.FirstMoment rodMomentAlong "First moment of the connecting rod along the crank";
+  SI.FirstMoment rodMomentAcross "First moment of the connecting rod across the crank";
+  SI.Inertia generalizedInertia "Inertia felt at the crank";
+  SI.Torque biasTorque "Crank torque without acceleration: centrifugal forces, weight and friction";
+  SI.Force frictionForce "Friction force between slider and guide";
 equation
   assert(length2 > length1,
     "Slider-crank: length2 (connecting rod) must be greater than length1 (crank), or the crank cannot turn.");

@@ -1,58 +1,58 @@
 within Mechanisms.Interfaces;
 partial model PartialTripod "Tripod robot: parameters, mechanism, elastic drives, energies"
   extends Icons.Tripod;
-  parameter Units.Mass toolMass(min=1e-9) = 1.5 "Mass of the tool, m_t"
+  parameter SI.Mass toolMass(min=1e-9) = 1.5 "Mass of the tool, m_t"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.TranslationalSpringConstant gearStiffness(min=1e-9) = 5e4 "Stiffness between drive and carriage, c_G"
+  parameter SI.TranslationalSpringConstant gearStiffness(min=1e-9) = 5e4 "Stiffness between drive and carriage, c_G"
     annotation (Dialog(group="Gear"));
-  parameter Units.DimensionlessRatio gearDampingRatio(min=0) = 0.1 "Relative damping between drive and carriage, zeta_G"
+  parameter SI.DimensionlessRatio gearDampingRatio(min=0) = 0.1 "Relative damping between drive and carriage, zeta_G"
     annotation (Dialog(group="Gear"));
-  parameter Units.Torque coulombTorque(min=0) = 0.05 "Coulomb friction torque of one drive"
+  parameter SI.Torque coulombTorque(min=0) = 0.05 "Coulomb friction torque of one drive"
     annotation (Dialog(group="Friction"));
-  parameter Units.RotationalDampingConstant viscousFriction(min=0) = 2e-4 "Viscous friction of one drive"
+  parameter SI.RotationalDampingConstant viscousFriction(min=0) = 2e-4 "Viscous friction of one drive"
     annotation (Dialog(group="Friction"));
-  parameter Units.Mass carriageMass(min=1e-9) = 1 "Mass of one carriage, m_rail"
+  parameter SI.Mass carriageMass(min=1e-9) = 1 "Mass of one carriage, m_rail"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.Inertia driveInertia(min=1e-12) = 80e-6 "Inertia of one drive, J_D"
+  parameter SI.Inertia driveInertia(min=1e-12) = 80e-6 "Inertia of one drive, J_D"
     annotation (Dialog(group="Mass and load"));
   parameter Real gearFactor(unit="rad/m", min=1e-6) = 100 "Motor angle over travel of the rail, i_G"
     annotation (Dialog(group="Gear"));
-  parameter Units.Length railRadius(min=1e-6) = 0.3
+  parameter SI.Length railRadius(min=1e-6) = 0.3
     "Distance of the rails from the vertical axis, less that of the rod ends on the tool"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Length rodLength(min=1e-6) = 0.5 "Length of the rods"
+  parameter SI.Length rodLength(min=1e-6) = 0.5 "Length of the rods"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Acceleration gravity = 9.81 "Gravity acceleration, downwards, g"
+  parameter SI.Acceleration gravity = 9.81 "Gravity acceleration, downwards, g"
     annotation (Dialog(group="Environment"));
-  parameter Units.AngularVelocity speedWidth(min=1e-12) = 0.5
+  parameter SI.AngularVelocity speedWidth(min=1e-12) = 0.5
     "Width of the smooth sign of the Coulomb friction, in motor speed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  parameter Units.Position toolPosition_start[3] = {0, 0, -0.4002943} "Position of the tool at the start"
+  parameter SI.Position toolPosition_start[3] = {0, 0, -0.4002943} "Position of the tool at the start"
     annotation (Dialog(tab="Initialization", group="Start values"));
-  Mechanisms.Interfaces.RealOutput driveTorque[3](each final quantity="Torque", each final unit="N.m")
+  Modelica.Blocks.Interfaces.RealOutput driveTorque[3](each final quantity="Torque", each final unit="N.m")
     "Torques of the drives"
     annotation (Placement(transformation(extent={{100,80},{120,100}})));
-  Mechanisms.Interfaces.RealOutput carriagePosition[3](each final quantity="Length", each final unit="m")
+  Modelica.Blocks.Interfaces.RealOutput carriagePosition[3](each final quantity="Length", each final unit="m")
     "Heights of the carriages"
     annotation (Placement(transformation(extent={{100,-40},{120,-20}})));
-  Mechanisms.Interfaces.RealOutput toolPosition[3](
+  Modelica.Blocks.Interfaces.RealOutput toolPosition[3](
     each final quantity="Length",
     each final unit="m",
     start=toolPosition_start, each fixed=true, each nominal=0.1) "Position of the tool, z upwards"
     annotation (Placement(transformation(extent={{100,-70},{120,-50}})));
-  Mechanisms.Interfaces.RealOutput toolVelocity[3](
+  Modelica.Blocks.Interfaces.RealOutput toolVelocity[3](
     each final quantity="Velocity",
     each final unit="m/s",
     each start=0, each fixed=true) "Velocity of the tool"
     annotation (Placement(transformation(extent={{100,-100},{120,-80}})));
-  Mechanisms.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J") "Kinetic energy"
+  Modelica.Blocks.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J") "Kinetic energy"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-75,-110})));
-  Mechanisms.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
+  Modelica.Blocks.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
     "Potential energy of weight and springs, zero weight at height 0"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-25,-110})));
-  Mechanisms.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the drive torques"
+  Modelica.Blocks.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the drive torques"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={25,-110})));
-  Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
+  Modelica.Blocks.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
   Friction.RotationalCoulombViscous friction[3](
     each coulombTorque=coulombTorque,
@@ -62,31 +62,31 @@ partial model PartialTripod "Tripod robot: parameters, mechanism, elastic drives
 protected
   constant Real railDirection[3, 2] = {{1, 0}, {-0.5, 0.5*sqrt(3)}, {-0.5, -0.5*sqrt(3)}}
     "Directions of the rails at 0, 120 and 240 degrees, one per row";
-  final parameter Units.Mass equivalentMass = driveInertia*gearFactor^2 "Drive inertia as a mass on the rail, m_e";
-  final parameter Units.TranslationalDampingConstant gearDamping = 2*gearDampingRatio*sqrt(
+  final parameter SI.Mass equivalentMass = driveInertia*gearFactor^2 "Drive inertia as a mass on the rail, m_e";
+  final parameter SI.TranslationalDampingConstant gearDamping = 2*gearDampingRatio*sqrt(
     gearStiffness*equivalentMass*carriageMass/(equivalentMass + carriageMass))
     "Damping between drive and carriage, d_G";
-  Units.Angle motorAngle[3] "Angles of the motors";
-  Units.AngularVelocity motorSpeed[3] "Speeds of the motors";
-  Units.AngularAcceleration motorAcceleration[3] "Accelerations of the motors";
-  Units.Acceleration toolAcceleration[3] "Acceleration of the tool";
-  Units.Length offset[3, 2] "Horizontal offset of the tool from the rail, one rail per row";
-  Units.Area rodHeight2[3] "Square of the height of a carriage over the tool";
-  Units.Length rodHeight[3] "Height of a carriage over the tool";
-  Units.Velocity rodHeightRate[3] "Rate of rodHeight";
+  SI.Angle motorAngle[3] "Angles of the motors";
+  SI.AngularVelocity motorSpeed[3] "Speeds of the motors";
+  SI.AngularAcceleration motorAcceleration[3] "Accelerations of the motors";
+  SI.Acceleration toolAcceleration[3] "Acceleration of the tool";
+  SI.Length offset[3, 2] "Horizontal offset of the tool from the rail, one rail per row";
+  SI.Area rodHeight2[3] "Square of the height of a carriage over the tool";
+  SI.Length rodHeight[3] "Height of a carriage over the tool";
+  SI.Velocity rodHeightRate[3] "Rate of rodHeight";
   Real jacobian[3, 3](each unit="1") "Carriage velocities over tool velocities, one carriage per row";
-  Units.Velocity carriageVelocity[3] "Velocities of the carriages";
-  Units.Acceleration carriageBias[3] "Accelerations of the carriages without tool acceleration";
-  Units.Length stretch[3] "Elongation of the springs";
-  Units.Velocity stretchRate[3] "Rate of the elongation";
-  Units.Force gearForce[3] "Force of spring and damper on the carriage";
-  Units.Force carriageForce[3] "Force that a carriage passes to its rod, less its own inertia and weight";
+  SI.Velocity carriageVelocity[3] "Velocities of the carriages";
+  SI.Acceleration carriageBias[3] "Accelerations of the carriages without tool acceleration";
+  SI.Length stretch[3] "Elongation of the springs";
+  SI.Velocity stretchRate[3] "Rate of the elongation";
+  SI.Force gearForce[3] "Force of spring and damper on the carriage";
+  SI.Force carriageForce[3] "Force that a carriage passes to its rod, less its own inertia and weight";
   Real massMatrix[3, 3](each unit="kg") "Mass felt at the tool";
-  Units.Force toolForce[3] "Force on the tool without the inertia of the carriages";
-  Units.Energy railKineticEnergy[3] "Kinetic energy of carriage and drive";
-  Units.Energy railPotentialEnergy[3] "Potential energy of carriage and spring";
-  Units.Power railInputPower[3] "Power of one drive torque";
-  Units.Power railLossPower[3] "Power lost in one drive and its damper";
+  SI.Force toolForce[3] "Force on the tool without the inertia of the carriages";
+  SI.Energy railKineticEnergy[3] "Kinetic energy of carriage and drive";
+  SI.Energy railPotentialEnergy[3] "Potential energy of carriage and spring";
+  SI.Power railInputPower[3] "Power of one drive torque";
+  SI.Power railLossPower[3] "Power lost in one drive and its damper";
 equation
   friction.w = motorSpeed;
   assert(rodHeight2[1] > 1e-6*rodLength^2,

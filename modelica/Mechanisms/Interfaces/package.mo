@@ -1,6 +1,6 @@
 within Mechanisms;
 package Interfaces "Partial models of machines"
-  extends Icons.InterfacesPackage;
+  extends Modelica.Icons.InterfacesPackage;
   annotation (Documentation(info="<html>
 <p>What the variants of a machine share: parameters, signals and mechanics.</p>
 </html>"));

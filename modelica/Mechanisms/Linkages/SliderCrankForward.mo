@@ -1,24 +1,24 @@
 within Mechanisms.Linkages;
 model SliderCrankForward "Slider-crank driven by a crank torque, with smooth friction"
   extends Interfaces.PartialSliderCrank;
-  parameter Units.Angle q_start = 0.5 "Crank angle at the start"
+  parameter SI.Angle q_start = 0.5 "Crank angle at the start"
     annotation (Dialog(tab="Initialization", group="Start values"));
-  parameter Units.AngularVelocity qd_start = 0 "Crank speed at the start"
+  parameter SI.AngularVelocity qd_start = 0 "Crank speed at the start"
     annotation (Dialog(tab="Initialization", group="Start values"));
-  Mechanisms.Interfaces.RealInput tau(final quantity="Torque", final unit="N.m", start=0) "Crank torque"
+  Modelica.Blocks.Interfaces.RealInput tau(final quantity="Torque", final unit="N.m", start=0) "Crank torque"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
-  Mechanisms.Interfaces.RealOutput q(
+  Modelica.Blocks.Interfaces.RealOutput q(
     final quantity="Angle",
     final unit="rad",
     displayUnit="deg",
     start=q_start, fixed=true) "Crank angle, zero with the crank pin farthest along the guide"
     annotation (Placement(transformation(extent={{100,80},{120,100}})));
-  Mechanisms.Interfaces.RealOutput qd(
+  Modelica.Blocks.Interfaces.RealOutput qd(
     final quantity="AngularVelocity",
     final unit="rad/s",
     start=qd_start, fixed=true) "Crank speed"
     annotation (Placement(transformation(extent={{100,60},{120,80}})));
-  Mechanisms.Interfaces.RealOutput qdd(final quantity="AngularAcceleration", final unit="rad/s2") "Crank acceleration"
+  Modelica.Blocks.Interfaces.RealOutput qdd(final quantity="AngularAcceleration", final unit="rad/s2") "Crank acceleration"
     annotation (Placement(transformation(extent={{100,40},{120,60}})));
 equation
   der(q) = qd;

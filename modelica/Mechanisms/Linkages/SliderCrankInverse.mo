@@ -1,15 +1,15 @@
 within Mechanisms.Linkages;
 model SliderCrankInverse "Slider-crank, inverse dynamics with smooth friction"
   extends Interfaces.PartialSliderCrank;
-  Mechanisms.Interfaces.RealInput q(final quantity="Angle", final unit="rad", displayUnit="deg", start=0)
+  Modelica.Blocks.Interfaces.RealInput q(final quantity="Angle", final unit="rad", displayUnit="deg", start=0)
     "Crank angle, zero with the crank pin farthest along the guide"
     annotation (Placement(transformation(extent={{-140,40},{-100,80}})));
-  Mechanisms.Interfaces.RealInput qd(final quantity="AngularVelocity", final unit="rad/s", start=0) "Crank speed"
+  Modelica.Blocks.Interfaces.RealInput qd(final quantity="AngularVelocity", final unit="rad/s", start=0) "Crank speed"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
-  Mechanisms.Interfaces.RealInput qdd(final quantity="AngularAcceleration", final unit="rad/s2", start=0)
+  Modelica.Blocks.Interfaces.RealInput qdd(final quantity="AngularAcceleration", final unit="rad/s2", start=0)
     "Crank acceleration"
     annotation (Placement(transformation(extent={{-140,-80},{-100,-40}})));
-  Mechanisms.Interfaces.RealOutput tau(final quantity="Torque", final unit="N.m") "Crank torque"
+  Modelica.Blocks.Interfaces.RealOutput tau(final quantity="Torque", final unit="N.m") "Crank torque"
     annotation (Placement(transformation(extent={{100,70},{120,90}})));
 equation
   crankAngle = q;

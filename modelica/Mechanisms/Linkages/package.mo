@@ -1,6 +1,6 @@
 within Mechanisms;
 package Linkages "Planar linkages with closed loops"
-  extends Icons.Package;
+  extends Modelica.Icons.Package;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{20,-41.6},{72,-41.6}}, color={64,64,64}),

@@ -1,6 +1,6 @@
 within Mechanisms;
 package Oscillators "Mass, spring and damper"
-  extends Icons.Package;
+  extends Modelica.Icons.Package;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{-56,-61},{-56,16}}, color={64,64,64}),

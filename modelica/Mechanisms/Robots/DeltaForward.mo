@@ -1,31 +1,31 @@
 within Mechanisms.Robots;
 model DeltaForward "Delta robot driven by motor torques, with smooth friction and gear efficiency"
   extends Interfaces.PartialDelta;
-  parameter Units.Angle q_min = -1.0471975511965976 "Least angle of an arm; an arm that passes it is an error"
+  parameter SI.Angle q_min = -1.0471975511965976 "Least angle of an arm; an arm that passes it is an error"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Angle q_max = 1.5707963267948966 "Greatest angle of an arm; an arm that passes it is an error"
+  parameter SI.Angle q_max = 1.5707963267948966 "Greatest angle of an arm; an arm that passes it is an error"
     annotation (Dialog(group="Geometry"));
-  parameter Units.Angle q_start[3] = {0.6, 0.6, 0.6} "Angles of the upper arms at the start"
+  parameter SI.Angle q_start[3] = {0.6, 0.6, 0.6} "Angles of the upper arms at the start"
     annotation (Dialog(tab="Initialization", group="Start values"));
-  parameter Units.AngularVelocity qd_start[3] = {0, 0, 0} "Speeds of the upper arms at the start"
+  parameter SI.AngularVelocity qd_start[3] = {0, 0, 0} "Speeds of the upper arms at the start"
     annotation (Dialog(tab="Initialization", group="Start values"));
-  Mechanisms.Interfaces.RealInput tau[3](
+  Modelica.Blocks.Interfaces.RealInput tau[3](
     each final quantity="Torque",
     each final unit="N.m",
     each start=0) "Motor torques"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
-  Mechanisms.Interfaces.RealOutput q[3](
+  Modelica.Blocks.Interfaces.RealOutput q[3](
     each final quantity="Angle",
     each final unit="rad",
     each displayUnit="deg",
     start=q_start, each fixed=true) "Angles of the upper arms below the horizontal"
     annotation (Placement(transformation(extent={{100,70},{120,90}})));
-  Mechanisms.Interfaces.RealOutput qd[3](
+  Modelica.Blocks.Interfaces.RealOutput qd[3](
     each final quantity="AngularVelocity",
     each final unit="rad/s",
     start=qd_start, each fixed=true) "Speeds of the upper arms"
     annotation (Placement(transformation(extent={{100,40},{120,60}})));
-  Mechanisms.Interfaces.RealOutput qdd[3](each final quantity="AngularAcceleration", each final unit="rad/s2")
+  Modelica.Blocks.Interfaces.RealOutput qdd[3](each final quantity="AngularAcceleration", each final unit="rad/s2")
     "Accelerations of the upper arms"
     annotation (Placement(transformation(extent={{100,10},{120,30}})));
 equation

@@ -1,23 +1,23 @@
 within Mechanisms.Robots;
 model DeltaInverse "Delta robot, inverse dynamics with smooth friction and gear efficiency"
   extends Interfaces.PartialDelta;
-  Mechanisms.Interfaces.RealInput q[3](
+  Modelica.Blocks.Interfaces.RealInput q[3](
     each final quantity="Angle",
     each final unit="rad",
     each displayUnit="deg",
     each start=0.6) "Angles of the upper arms below the horizontal"
     annotation (Placement(transformation(extent={{-140,40},{-100,80}})));
-  Mechanisms.Interfaces.RealInput qd[3](
+  Modelica.Blocks.Interfaces.RealInput qd[3](
     each final quantity="AngularVelocity",
     each final unit="rad/s",
     each start=0) "Speeds of the upper arms"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
-  Mechanisms.Interfaces.RealInput qdd[3](
+  Modelica.Blocks.Interfaces.RealInput qdd[3](
     each final quantity="AngularAcceleration",
     each final unit="rad/s2",
     each start=0) "Accelerations of the upper arms"
     annotation (Placement(transformation(extent={{-140,-80},{-100,-40}})));
-  Mechanisms.Interfaces.RealOutput tau[3](each final quantity="Torque", each final unit="N.m") "Motor torques"
+  Modelica.Blocks.Interfaces.RealOutput tau[3](each final quantity="Torque", each final unit="N.m") "Motor torques"
     annotation (Placement(transformation(extent={{100,50},{120,70}})));
 equation
   armAngle = q;

@@ -3,39 +3,39 @@ model Tripod "Tripod robot (linear delta) with elastic drives and cascade contro
   extends Interfaces.PartialTripod;
   parameter Real positionGain(unit="1/s") = 30 "Gain of the position controllers"
     annotation (Dialog(group="Control"));
-  parameter Units.RotationalDampingConstant speedGain(min=1e-12) = 0.056 "Gain of the speed controllers"
+  parameter SI.RotationalDampingConstant speedGain(min=1e-12) = 0.056 "Gain of the speed controllers"
     annotation (Dialog(group="Control"));
-  parameter Units.Time integralTime(min=1e-9) = 0.03 "Integral time of the speed controllers"
+  parameter SI.Time integralTime(min=1e-9) = 0.03 "Integral time of the speed controllers"
     annotation (Dialog(group="Control"));
-  parameter Units.Mass feedForwardMass = 2.8 "Mass that the acceleration feed-forward assumes per rail"
+  parameter SI.Mass feedForwardMass = 2.8 "Mass that the acceleration feed-forward assumes per rail"
     annotation (Dialog(group="Feed-forward"));
-  parameter Units.Force feedForwardForce = 14.715 "Weight that the feed-forward assumes per rail"
+  parameter SI.Force feedForwardForce = 14.715 "Weight that the feed-forward assumes per rail"
     annotation (Dialog(group="Feed-forward"));
-  parameter Units.Torque torqueLimit(min=1e-9) = 2 "Torque limit of the drives"
+  parameter SI.Torque torqueLimit(min=1e-9) = 2 "Torque limit of the drives"
     annotation (Dialog(group="Control"));
-  parameter Units.Torque torqueWidth(min=1e-15) = 2e-4 "Width of the rounded corners of the torque limit"
+  parameter SI.Torque torqueWidth(min=1e-15) = 2e-4 "Width of the rounded corners of the torque limit"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  parameter Units.Position drivePosition_start[3] = {0, 0, 0}
+  parameter SI.Position drivePosition_start[3] = {0, 0, 0}
     "Positions of the drives at the start, in travel of the rails"
     annotation (Dialog(tab="Initialization", group="Start values"));
-  Mechanisms.Interfaces.RealInput s_ref[3](each final quantity="Length", each final unit="m", each start=0)
+  Modelica.Blocks.Interfaces.RealInput s_ref[3](each final quantity="Length", each final unit="m", each start=0)
     "Reference positions of the rails"
     annotation (Placement(transformation(extent={{-140,40},{-100,80}})));
-  Mechanisms.Interfaces.RealInput v_ref[3](each final quantity="Velocity", each final unit="m/s", each start=0)
+  Modelica.Blocks.Interfaces.RealInput v_ref[3](each final quantity="Velocity", each final unit="m/s", each start=0)
     "Reference speeds of the rails"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
-  Mechanisms.Interfaces.RealInput a_ref[3](
+  Modelica.Blocks.Interfaces.RealInput a_ref[3](
     each final quantity="Acceleration",
     each final unit="m/s2",
     each start=0) "Reference accelerations of the rails"
     annotation (Placement(transformation(extent={{-140,-80},{-100,-40}})));
-  Mechanisms.Interfaces.RealOutput drivePosition[3](each final quantity="Length", each final unit="m")
+  Modelica.Blocks.Interfaces.RealOutput drivePosition[3](each final quantity="Length", each final unit="m")
     "Positions of the drives, in travel of the rails"
     annotation (Placement(transformation(extent={{100,50},{120,70}})));
-  Mechanisms.Interfaces.RealOutput driveSpeed[3](each final quantity="Velocity", each final unit="m/s")
+  Modelica.Blocks.Interfaces.RealOutput driveSpeed[3](each final quantity="Velocity", each final unit="m/s")
     "Speeds of the drives, in travel of the rails"
     annotation (Placement(transformation(extent={{100,20},{120,40}})));
-  Mechanisms.Interfaces.RealOutput driveAcceleration[3](each final quantity="Acceleration", each final unit="m/s2")
+  Modelica.Blocks.Interfaces.RealOutput driveAcceleration[3](each final quantity="Acceleration", each final unit="m/s2")
     "Accelerations of the drives, in travel of the rails"
     annotation (Placement(transformation(extent={{100,-10},{120,10}})));
   DriveTrains.CascadeController controller[3](

@@ -1,13 +1,13 @@
 within Mechanisms.Robots;
 model TripodInverse "Tripod robot (linear delta) with elastic drives, torques from the motion of the drives"
   extends Interfaces.PartialTripod;
-  Mechanisms.Interfaces.RealInput q[3](each final quantity="Length", each final unit="m", each start=0)
+  Modelica.Blocks.Interfaces.RealInput q[3](each final quantity="Length", each final unit="m", each start=0)
     "Positions of the drives, in travel of the rails"
     annotation (Placement(transformation(extent={{-140,40},{-100,80}})));
-  Mechanisms.Interfaces.RealInput qd[3](each final quantity="Velocity", each final unit="m/s", each start=0)
+  Modelica.Blocks.Interfaces.RealInput qd[3](each final quantity="Velocity", each final unit="m/s", each start=0)
     "Speeds of the drives, in travel of the rails"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
-  Mechanisms.Interfaces.RealInput qdd[3](
+  Modelica.Blocks.Interfaces.RealInput qdd[3](
     each final quantity="Acceleration",
     each final unit="m/s2",
     each start=0) "Accelerations of the drives, in travel of the rails"

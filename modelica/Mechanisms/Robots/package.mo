@@ -1,6 +1,6 @@
 within Mechanisms;
 package Robots "Parallel robots"
-  extends Icons.Package;
+  extends Modelica.Icons.Package;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-36,21.5},{36,12.9}}, lineColor={64,64,64}, fillColor={192,192,192},

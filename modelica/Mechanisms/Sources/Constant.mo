@@ -1,9 +1,9 @@
 within Mechanisms.Sources;
 model Constant "Constant signal"
-  extends Icons.Block;
+  extends Modelica.Blocks.Icons.Block;
   parameter Real k = 1 "Value"
     annotation (Dialog(group="Signal"));
-  Mechanisms.Interfaces.RealOutput y "Signal"
+  Modelica.Blocks.Interfaces.RealOutput y "Signal"
     annotation (Placement(transformation(extent={{100,-10},{120,10}})));
 equation
   y = k;

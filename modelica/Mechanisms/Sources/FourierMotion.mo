@@ -1,7 +1,7 @@
 within Mechanisms.Sources;
 model FourierMotion "Position, speed and acceleration of a finite Fourier series"
-  extends Icons.Block;
-  parameter Units.AngularVelocity omega(min=1e-9) = 1 "Fundamental frequency"
+  extends Modelica.Blocks.Icons.Block;
+  parameter SI.AngularVelocity omega(min=1e-9) = 1 "Fundamental frequency"
     annotation (Dialog(group="Signal"));
   parameter Real offset = 0 "Mean position"
     annotation (Dialog(group="Signal"));
@@ -9,11 +9,11 @@ model FourierMotion "Position, speed and acceleration of a finite Fourier series
     annotation (Dialog(group="Signal"));
   parameter Real cosine[6] = {0, 0, 0, 0, 0, 0} "Amplitudes of the cosine terms of the harmonics 1 to 6"
     annotation (Dialog(group="Signal"));
-  Mechanisms.Interfaces.RealOutput q "Position, an angle or a length"
+  Modelica.Blocks.Interfaces.RealOutput q "Position, an angle or a length"
     annotation (Placement(transformation(extent={{100,50},{120,70}})));
-  Mechanisms.Interfaces.RealOutput qd "Speed, per second of the position"
+  Modelica.Blocks.Interfaces.RealOutput qd "Speed, per second of the position"
     annotation (Placement(transformation(extent={{100,-10},{120,10}})));
-  Mechanisms.Interfaces.RealOutput qdd "Acceleration, per second squared of the position"
+  Modelica.Blocks.Interfaces.RealOutput qdd "Acceleration, per second squared of the position"
     annotation (Placement(transformation(extent={{100,-70},{120,-50}})));
 protected
   Real position[6] "Positions of the harmonics";

@@ -1,15 +1,15 @@
 within Mechanisms.Sources;
 model SumOfSines "Sum of three sine functions"
-  extends Icons.Block;
+  extends Modelica.Blocks.Icons.Block;
   parameter Real offset = 0 "Mean value"
     annotation (Dialog(group="Signal"));
   parameter Real amplitude[3] = {1, 0, 0} "Amplitudes"
     annotation (Dialog(group="Signal"));
-  parameter Units.AngularVelocity omega[3] = {1, 1, 1} "Angular frequencies"
+  parameter SI.AngularVelocity omega[3] = {1, 1, 1} "Angular frequencies"
     annotation (Dialog(group="Signal"));
-  parameter Units.Angle phase[3] = {0, 0, 0} "Phases at time zero"
+  parameter SI.Angle phase[3] = {0, 0, 0} "Phases at time zero"
     annotation (Dialog(group="Signal"));
-  Mechanisms.Interfaces.RealOutput y "Signal"
+  Modelica.Blocks.Interfaces.RealOutput y "Signal"
     annotation (Placement(transformation(extent={{100,-10},{120,10}})));
 protected
   Real terms[3] "Terms of the sum";

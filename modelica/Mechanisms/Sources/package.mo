@@ -1,6 +1,6 @@
 within Mechanisms;
 package Sources "Motions that excite a machine"
-  extends Icons.Package;
+  extends Modelica.Icons.Package;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{-64,-26},{64,-26}}, color={160,160,160}),

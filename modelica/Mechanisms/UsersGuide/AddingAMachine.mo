@@ -1,6 +1,6 @@
 within Mechanisms.UsersGuide;
 class AddingAMachine "How to add a machine"
-  extends Icons.Information;
+  extends Modelica.Icons.Information;
   annotation (
     preferredView="info",
     DocumentationClass=true,

@@ -1,13 +1,13 @@
 within Mechanisms.UsersGuide;
 class Connectors "Connectors, and why there are no flanges"
-  extends Icons.Information;
+  extends Modelica.Icons.Information;
   annotation (
     preferredView="info",
     DocumentationClass=true,
     Documentation(info="<html>
 <p>
-Machines connect by signals: <a href=\"modelica://Mechanisms.Interfaces.RealInput\">RealInput</a> and
-<a href=\"modelica://Mechanisms.Interfaces.RealOutput\">RealOutput</a> are the types of the connectors of that name in
+Machines connect by signals: <a href=\"modelica://Modelica.Blocks.Interfaces.RealInput\">RealInput</a> and
+<a href=\"modelica://Modelica.Blocks.Interfaces.RealOutput\">RealOutput</a> are the types of the connectors of that name in
 <code>Modelica.Blocks.Interfaces</code>, so blocks of the standard library can drive a machine.
 </p>
 <p>There are no mechanical flanges, for three reasons.</p>

@@ -1,6 +1,6 @@
 within Mechanisms.UsersGuide;
 class Contact "Contact"
-  extends Icons.Information;
+  extends Modelica.Icons.Information;
   annotation (
     preferredView="info",
     DocumentationClass=true,

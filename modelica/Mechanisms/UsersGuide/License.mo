@@ -1,6 +1,6 @@
 within Mechanisms.UsersGuide;
 class License "License"
-  extends Icons.Information;
+  extends Modelica.Icons.Information;
   annotation (
     preferredView="info",
     DocumentationClass=true,

@@ -1,6 +1,6 @@
 within Mechanisms.UsersGuide;
 class ReleaseNotes "Release notes"
-  extends Icons.Information;
+  extends Modelica.Icons.Information;
   annotation (
     preferredView="info",
     DocumentationClass=true,
@@ -52,8 +52,8 @@ One thing has one name, in every class and in both libraries. The conversion scr
 No name and no equation of a machine has changed: models that use version 0.1.0 need no conversion.
 </p>
 <ul>
-<li>Inputs and outputs are connectors (<a href=\"modelica://Mechanisms.Interfaces.RealInput\">RealInput</a>,
-    <a href=\"modelica://Mechanisms.Interfaces.RealOutput\">RealOutput</a>), with a place in icon and diagram.</li>
+<li>Inputs and outputs are connectors (<a href=\"modelica://Modelica.Blocks.Interfaces.RealInput\">RealInput</a>,
+    <a href=\"modelica://Modelica.Blocks.Interfaces.RealOutput\">RealOutput</a>), with a place in icon and diagram.</li>
 <li>Icons and diagrams that show the machine; examples are wired.</li>
 <li>Parameter dialogs with groups and tabs.</li>
 <li><a href=\"modelica://Mechanisms.Sources\">Sources</a>: <code>SumOfSines</code> and <code>Constant</code>.</li>

@@ -1,6 +1,6 @@
 within Mechanisms;
 package UsersGuide "User's guide"
-  extends Icons.Information;
+  extends Modelica.Icons.Information;
   annotation (
     preferredView="info",
     DocumentationClass=true,

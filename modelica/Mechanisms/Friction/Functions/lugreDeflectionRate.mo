@@ -1,6 +1,6 @@
 within Mechanisms.Friction.Functions;
 function lugreDeflectionRate "Rate of the mean bristle deflection of the LuGre law"
-  extends Icons.Function;
+  extends Modelica.Icons.Function;
   input Real v "Sliding speed";
   input Real z "Mean bristle deflection";
   input Real sigma0 "Bristle stiffness";

@@ -1,6 +1,6 @@
 within Mechanisms.Friction.Functions;
 function smoothCoulomb "Coulomb friction with a smooth sign"
-  extends Icons.Function;
+  extends Modelica.Icons.Function;
   input Real v "Sliding speed";
   input Real level "Friction at full sliding";
   input Real width "Speed at which tanh(1) = 76 % of the level is reached";

@@ -1,6 +1,6 @@
 within Mechanisms.Friction.Functions;
 function stribeckLevel "Magnitude of friction in steady sliding, without the viscous part"
-  extends Icons.Function;
+  extends Modelica.Icons.Function;
   input Real v "Sliding speed";
   input Real coulombLevel "Coulomb friction";
   input Real staticLevel "Static friction";

@@ -1,0 +1,12 @@
+within Mechanisms.DriveTrains;
+model PositioningAxisWithEvents "Linear positioning axis whose friction sticks"
+  extends PartialPositioningAxis(redeclare Friction.TranslationalCoulombViscousWithEvents friction(
+      coulombForce=coulombForce,
+      viscousFriction=viscousFriction));
+  annotation (Documentation(info="<html>
+<p>
+<a href=\"modelica://Mechanisms.DriveTrains.PartialPositioningAxis\">PartialPositioningAxis</a> with a state event
+where the carriage stops or breaks away.
+</p>
+</html>"));
+end PositioningAxisWithEvents;
