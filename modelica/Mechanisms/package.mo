@@ -37,13 +37,11 @@ package Mechanisms "Machines with friction, made for the estimation of their par
           fillPattern=FillPattern.Solid)}),
     Documentation(info="<html>
 <p>
-Machines whose parameters are to be estimated from measurements: oscillators, friction laws, drive trains, linkages and
-robots. The library needs no other library, and every model is continuous in time, free of events and of index one, so
-that every compiler of the project compiles every model.
-</p>
-<p>
-Start with <a href=\"modelica://Mechanisms.UsersGuide\">UsersGuide</a> for the conventions and with
-<a href=\"modelica://Mechanisms.Examples\">Examples</a> for models that run as they are.
+Machines whose parameters are to be estimated from measurements: oscillators, friction, drive trains, linkages and robots,
+with the flanges of the Modelica Standard Library. Start with
+<a href=\"modelica://Mechanisms.UsersGuide\">UsersGuide</a> for the conventions, with
+<a href=\"modelica://Mechanisms.Examples\">Examples</a> for models that run as they are, and with
+<a href=\"modelica://Mechanisms.FMUs\">FMUs</a> for what is exported.
 </p>
 </html>"));
 end Mechanisms;

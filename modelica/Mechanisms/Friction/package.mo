@@ -9,9 +9,9 @@ package Friction "Friction laws: Coulomb, Stribeck and LuGre, translational and 
           {28,3.4},{56,18.8}}, color={0,0,127}, thickness=0.35)}),
     Documentation(info="<html>
 <p>
-Each law takes the sliding speed and gives the friction force or torque, which acts against the motion. The force and
-the torque version of a law share their equations, which stand in
-<a href=\"modelica://Mechanisms.Friction.Functions\">Functions</a>.
+Each element is a rigid shaft or slide between two flanges, with friction against the support, or against the ground where
+the support is not used. The loss heats the heat port where that is used. The force and the torque version of a law share
+their equations, which stand in <a href=\"modelica://Mechanisms.Friction.Functions\">Functions</a>.
 </p>
 <table border=\"1\" cellspacing=\"0\" cellpadding=\"2\">
 <tr><th>Class</th><th>Law</th><th>States</th></tr>
@@ -19,16 +19,11 @@ the torque version of a law share their equations, which stand in
 <tr><td>Stribeck</td><td>F = (coulombForce + (staticForce - coulombForce)*exp(-(v/stribeckSpeed)^2))*tanh(v/speedWidth)
 + viscousFriction*v</td><td>0</td></tr>
 <tr><td>LuGre</td><td>F = sigma0*z + sigma1*z' + viscousFriction*v</td><td>1</td></tr>
+<tr><td>CoulombViscousWithEvents</td><td>F = coulombForce*sign(v) + viscousFriction*v, sticks</td><td>0</td></tr>
 </table>
 <p>
-Every law reports <code>storedEnergy</code> and <code>lossPower</code> such that
+Every element has <code>storedEnergy</code> and <code>lossPower</code> such that
 <code>F*v = lossPower + der(storedEnergy)</code>.
-</p>
-<h4>Implementation</h4>
-<p>
-A law is a model with the speed as input and the force as output, so that it can be exported by itself and put into a
-machine: <code>friction.v = v</code> gives it the speed, and <code>friction.f</code> enters the balance of forces. The
-laws with flanges, support and heat port are in the library <code>MechanismsMSL</code>.
 </p>
 </html>"));
 end Friction;

@@ -1,34 +1,20 @@
 within Mechanisms.UsersGuide;
-class Connectors "Connectors, and why there are no flanges"
+class Connectors "Flanges inside, signals outside"
   extends Modelica.Icons.Information;
   annotation (
     preferredView="info",
     DocumentationClass=true,
     Documentation(info="<html>
 <p>
-Machines connect by signals: <a href=\"modelica://Modelica.Blocks.Interfaces.RealInput\">RealInput</a> and
-<a href=\"modelica://Modelica.Blocks.Interfaces.RealOutput\">RealOutput</a> are the types of the connectors of that name in
-<code>Modelica.Blocks.Interfaces</code>, so blocks of the standard library can drive a machine.
+Components connect by the flanges of <code>Modelica.Mechanics</code>: inertias, springs, gears and sources of the standard
+library fit between them, and friction has the support and the heat port of the standard library. Energies, powers and
+measured quantities are signal outputs.
 </p>
-<p>There are no mechanical flanges, for three reasons.</p>
-<ol>
-<li>A machine becomes a Functional Mock-up Unit. Its interface is causal: inputs and outputs, with units.</li>
-<li>Two bodies that are joined by rigid flanges share a position; the equations then have index three and a tool must
-    choose states. Here every machine is written in its minimal coordinates and has index one, with the states that its
-    class declares, for every compiler.</li>
-<li>Machines with flanges exist: the library <code>MechanismsMSL</code> assembles the same machines from
-    <code>Modelica.Mechanics</code>, and its friction elements wrap the laws of
-    <a href=\"modelica://Mechanisms.Friction\">Friction</a> with the flanges, support and heat port of the standard
-    library. The two libraries check each other.</li>
-</ol>
 <p>
-To put a friction law of this library between flanges of your own, connect speed and force:
+A Functional Mock-up Unit has signals only. The classes of <a href=\"modelica://Mechanisms.FMUs\">FMUs</a> extend a component
+and drive its flanges by sources: <code>Torque</code> or <code>Force</code> where the machine moves, <code>Move</code> where
+its motion is given and the torque is the result. The speed and acceleration inputs of <code>Move</code> are taken as the
+derivatives of the position, so that nothing is differentiated numerically.
 </p>
-<blockquote><pre>
-Mechanisms.Friction.TranslationalLuGre law;
-equation
-  law.v = der(flange.s);
-  flange.f = law.f;
-</pre></blockquote>
 </html>"));
 end Connectors;

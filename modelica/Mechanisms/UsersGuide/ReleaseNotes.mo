@@ -1,15 +1,33 @@
 within Mechanisms.UsersGuide;
 class ReleaseNotes "Release notes"
-  extends Modelica.Icons.Information;
+  extends Modelica.Icons.ReleaseNotes;
   annotation (
     preferredView="info",
     DocumentationClass=true,
     Documentation(info="<html>
+<h4>Version 1.0.0, 2026-11-28</h4>
+<p>
+One library takes the place of <code>Mechanisms</code> 0.4.0, which had signals, and <code>MechanismsMSL</code> 0.3.0, which
+had flanges. The conversion script renames classes.
+</p>
+<ul>
+<li>Oscillators, friction, drive trains, linkages and robots are components with the flanges of the standard library. What
+    is exported stands in <a href=\"modelica://Mechanisms.FMUs\">FMUs</a>: <code>Mechanisms.Robots.DeltaInverse</code> is
+    <code>Mechanisms.FMUs.DeltaInverse</code>. Parameters, inputs and outputs have the names that they had.</li>
+<li>Friction laws are elements between flanges, with support and heat port; they had the speed as input and the force as
+    output. Coulomb friction sticks by state events in the variants <code>WithEvents</code>, and so does the gear.</li>
+<li><code>Mechanisms.Units</code>, signal connectors and general icons are those of the standard library.</li>
+<li>Masses and inertias of the slider-crank can be zero.</li>
+<li>A six-axis arm.</li>
+<li>Leave: <code>Sources.Constant</code> (<code>Modelica.Blocks.Sources.Constant</code>),
+    <code>MechanismsMSL.Robots.DeltaInverseConstraints</code>, <code>DeltaInverseWithEvents</code> (set
+    <code>speedWidth</code> and <code>gearPowerWidth</code> of <code>DeltaInverse</code> to small values).</li>
+</ul>
 <h4>Version 0.4.0, 2026-11-26</h4>
 <p>Models that use version 0.3.0 need no conversion.</p>
 <ul>
-<li>Both robots go both ways: <a href=\"modelica://Mechanisms.Robots.DeltaForward\">DeltaForward</a> moves under motor
-    torques, <a href=\"modelica://Mechanisms.Robots.TripodInverse\">TripodInverse</a> returns the torques of a motion.
+<li>Both robots go both ways: <a href=\"modelica://Mechanisms.FMUs.DeltaForward\">DeltaForward</a> moves under motor
+    torques, <a href=\"modelica://Mechanisms.FMUs.TripodInverse\">TripodInverse</a> returns the torques of a motion.
     Forward and inverse model share their equations.</li>
 <li>The tripod outputs speed and acceleration of its drives. Its protected variables <code>driveAngle</code>,
     <code>driveSpeed</code> and <code>driveAcceleration</code> are <code>motorAngle</code>, <code>motorSpeed</code> and
@@ -38,28 +56,7 @@ One thing has one name, in every class and in both libraries. The conversion scr
 <tr><td>Start values of the tripod</td><td><code>toolStart</code>, <code>driveStart</code></td>
 <td><code>toolPosition_start</code>, <code>drivePosition_start</code></td></tr>
 </table>
-<ul>
-<li><code>equivalentMass</code> and <code>gearDamping</code> of the tripod are final parameters; they were
-    variables.</li>
-<li>The arguments <code>Fc</code>, <code>Fs</code> and <code>vs</code> of
-    <a href=\"modelica://Mechanisms.Friction.Functions.stribeckLevel\">stribeckLevel</a> are <code>coulombLevel</code>,
-    <code>staticLevel</code> and <code>stribeckSpeed</code>.</li>
-<li>Icons fill their frames, and no name of a signal overlaps them; the cascade controller is drawn with its
-    signals.</li>
-</ul>
-<h4>Version 0.2.0, 2026-11-22</h4>
-<p>
-No name and no equation of a machine has changed: models that use version 0.1.0 need no conversion.
-</p>
-<ul>
-<li>Inputs and outputs are connectors (<a href=\"modelica://Modelica.Blocks.Interfaces.RealInput\">RealInput</a>,
-    <a href=\"modelica://Modelica.Blocks.Interfaces.RealOutput\">RealOutput</a>), with a place in icon and diagram.</li>
-<li>Icons and diagrams that show the machine; examples are wired.</li>
-<li>Parameter dialogs with groups and tabs.</li>
-<li><a href=\"modelica://Mechanisms.Sources\">Sources</a>: <code>SumOfSines</code> and <code>Constant</code>.</li>
-<li>User's guide: connectors, literature, license and contact.</li>
-</ul>
-<h4>Version 0.1.0, 2026-11-21</h4>
-<p>First version: oscillators, friction laws, drive trains, slider-crank, delta robot and tripod.</p>
+<h4>Versions 0.1.0 and 0.2.0, 2026-11-21</h4>
+<p>First versions: oscillators, friction laws, drive trains, slider-crank, delta robot and tripod.</p>
 </html>"));
 end ReleaseNotes;

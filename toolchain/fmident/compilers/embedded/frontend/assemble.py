@@ -132,7 +132,9 @@ def _remarks(
 ) -> Iterator[tuple[str, str, sx.Span]]:
     """Yield rule, text and place of what users should know about the model."""
     for d in solution.demotions:
-        yield "state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span
+        variable, _ = unknowns.declared.get(d.name, (None, None))
+        if variable and (variable.fixed or variable.state_select in ("prefer", "always")):
+            yield "state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span
     for loop in solution.loops:
         origin = f"{listed(loop.names)}, from {listed([q.text for q in loop.equations])}"
         text = f"found by iteration while the model is simulated: {origin}"
