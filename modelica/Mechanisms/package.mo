@@ -37,8 +37,8 @@ package Mechanisms "Machines with friction, made for the estimation of their par
           fillPattern=FillPattern.Solid)}),
     Documentation(info="<html>
 <p>
-Machines whose parameters are to be estimated from measurements: oscillators, friction, drive trains, linkages and robots,
-with the flanges of the Modelica Standard Library. Start with
+Machines whose parameters are to be estimated from measurements: oscillators, friction, drive trains, linkages and
+robots, with the flanges of the Modelica Standard Library. Start with
 <a href=\"modelica://Mechanisms.UsersGuide\">UsersGuide</a> for the conventions, with
 <a href=\"modelica://Mechanisms.Examples\">Examples</a> for models that run as they are, and with
 <a href=\"modelica://Mechanisms.FMUs\">FMUs</a> for what is exported.

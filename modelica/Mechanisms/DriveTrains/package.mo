@@ -25,8 +25,8 @@ package DriveTrains "Drive trains with friction"
         Line(points={{-60,-67},{-66,-73}}, color={64,64,64})}),
     Documentation(info="<html>
 <p>
-A slide with LuGre friction, a linear positioning axis and geared rotary drives with an elastic shaft; gears with losses and
-controllers.
+A slide with LuGre friction, a linear positioning axis and geared rotary drives with an elastic shaft; gears with
+losses and controllers.
 </p>
 </html>"));
 end DriveTrains;

@@ -1,13 +1,13 @@
 within Mechanisms.Examples;
 model OscillatorStep "Step response of the mass-spring-damper in both forms"
   extends Modelica.Icons.Example;
-  Sources.Constant force(k=0.4) "Step of the force, 1 mm times the stiffness of 400 N/m"
+  Modelica.Blocks.Sources.Constant force(k=0.4) "Step of the force, 1 mm times the stiffness of 400 N/m"
     annotation (Placement(transformation(extent={{-70,30},{-50,50}})));
-  Sources.Constant specificForce(k=0.13333333333333333) "The same over the mass of 3 kg"
+  Modelica.Blocks.Sources.Constant specificForce(k=0.13333333333333333) "The same over the mass of 3 kg"
     annotation (Placement(transformation(extent={{-70,-50},{-50,-30}})));
-  Oscillators.MassSpringDamper physical(d=5) "With mass, damping and stiffness"
+  FMUs.MassSpringDamper physical(d=5) "With mass, damping and stiffness"
     annotation (Placement(transformation(extent={{-10,20},{30,60}})));
-  Oscillators.MassSpringDamperNormalForm normal(zeta=0.07216878364870322) "With damping ratio and natural frequency"
+  FMUs.MassSpringDamperNormalForm normal(zeta=0.07216878364870322) "With damping ratio and natural frequency"
     annotation (Placement(transformation(extent={{-10,-60},{30,-20}})));
   output SI.Position difference "Position of the normal form less that of the physical form";
 equation

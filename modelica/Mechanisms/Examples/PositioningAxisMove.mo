@@ -7,11 +7,11 @@ model PositioningAxisMove "Positioning axis to and fro; the inverse model return
     omega={2, 11, 1},
     phase={1.5707963267948966, 1.5707963267948966, 0}) "Reference position, to and fro"
     annotation (Placement(transformation(extent={{-80,-10},{-60,10}})));
-  DriveTrains.PositioningAxisClosedLoop axis "Axis under control"
+  FMUs.PositioningAxisClosedLoop axis "Axis under control"
     annotation (Placement(transformation(extent={{-30,20},{10,60}})));
-  DriveTrains.PositioningAxisInverse inverse "Inverse model, fed with the motion of the axis"
+  FMUs.PositioningAxisInverse inverse "Inverse model, fed with the motion of the axis"
     annotation (Placement(transformation(extent={{40,24},{80,64}})));
-  DriveTrains.PositioningAxisDelayedLoop sampled "Axis under a sampled controller"
+  FMUs.PositioningAxisDelayedLoop sampled "Axis under a sampled controller"
     annotation (Placement(transformation(extent={{-30,-60},{10,-20}})));
   output SI.Force difference "Force of the inverse model less that of the axis";
 equation

@@ -3,9 +3,9 @@ model RotaryDriveReversing "Rotary drive with smooth and with LuGre friction und
   extends Modelica.Icons.Example;
   Sources.SumOfSines torque(amplitude={0.6, 0.25, 0}, omega={3, 17, 1}) "Reversing motor torque"
     annotation (Placement(transformation(extent={{-70,-10},{-50,10}})));
-  DriveTrains.RotaryDrive smoothDrive "Smooth friction on both sides"
+  FMUs.RotaryDrive smoothDrive "Smooth friction on both sides"
     annotation (Placement(transformation(extent={{0,20},{40,60}})));
-  DriveTrains.RotaryDriveWithLuGreFriction lugreDrive "LuGre friction on the load side"
+  FMUs.RotaryDriveWithLuGreFriction lugreDrive "LuGre friction on the load side"
     annotation (Placement(transformation(extent={{0,-60},{40,-20}})));
 equation
   connect(torque.y, smoothDrive.motorTorque)

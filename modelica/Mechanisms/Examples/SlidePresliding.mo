@@ -3,7 +3,7 @@ model SlidePresliding "Slide under 1.1 N, below the static friction"
   extends Modelica.Icons.Example;
   Sources.SumOfSines drive(amplitude={1.1, 0, 0}, omega={5, 5, 5}) "Driving force"
     annotation (Placement(transformation(extent={{-50,-10},{-30,10}})));
-  DriveTrains.SlideWithLuGreFriction slide "Slide"
+  FMUs.SlideWithLuGreFriction slide "Slide"
     annotation (Placement(transformation(extent={{0,-20},{40,20}})));
 equation
   connect(drive.y, slide.u) annotation (Line(points={{-29,0},{-4,0}}, color={0,0,127}));

@@ -9,9 +9,9 @@ package Friction "Friction laws: Coulomb, Stribeck and LuGre, translational and 
           {28,3.4},{56,18.8}}, color={0,0,127}, thickness=0.35)}),
     Documentation(info="<html>
 <p>
-Each element is a rigid shaft or slide between two flanges, with friction against the support, or against the ground where
-the support is not used. The loss heats the heat port where that is used. The force and the torque version of a law share
-their equations, which stand in <a href=\"modelica://Mechanisms.Friction.Functions\">Functions</a>.
+Each element is a rigid shaft or slide between two flanges, with friction against the support, or against the ground
+where the support is not used. The loss heats the heat port where that is used. The force and the torque version of a
+law share their equations, which stand in <a href=\"modelica://Mechanisms.Friction.Functions\">Functions</a>.
 </p>
 <table border=\"1\" cellspacing=\"0\" cellpadding=\"2\">
 <tr><th>Class</th><th>Law</th><th>States</th></tr>

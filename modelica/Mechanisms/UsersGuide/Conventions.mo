@@ -8,8 +8,9 @@ class Conventions "Conventions"
 <ul>
 <li>Parameters to be estimated are at the top level of the model with literal defaults, never final, never protected,
     never computed from another parameter: so they stay tunable in an exported FMU.</li>
-<li>Forward and inverse model of a machine extend one component that has its equations. Inverse models take position, speed
-    and acceleration as three inputs <code>q</code>, <code>qd</code>, <code>qdd</code>, which must fit together.</li>
+<li>Forward and inverse model of a machine extend one component that has its equations. Inverse models take position,
+    speed and acceleration as three inputs <code>q</code>, <code>qd</code>, <code>qdd</code>, which must fit
+    together.</li>
 <li>Every machine outputs <code>kineticEnergy</code>, <code>potentialEnergy</code>, <code>inputPower</code> and
     <code>dissipatedPower</code>, and <code>inputPower = der(kineticEnergy + potentialEnergy) + dissipatedPower</code>
     along every motion. Friction has <code>storedEnergy</code> and <code>lossPower</code> instead.</li>

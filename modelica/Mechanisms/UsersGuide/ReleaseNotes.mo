@@ -7,13 +7,14 @@ class ReleaseNotes "Release notes"
     Documentation(info="<html>
 <h4>Version 1.0.0, 2026-11-28</h4>
 <p>
-One library takes the place of <code>Mechanisms</code> 0.4.0, which had signals, and <code>MechanismsMSL</code> 0.3.0, which
-had flanges. The conversion script renames classes.
+One library takes the place of <code>Mechanisms</code> 0.4.0, which had signals, and <code>MechanismsMSL</code> 0.3.0,
+which had flanges. The conversion script renames classes.
 </p>
 <ul>
-<li>Oscillators, friction, drive trains, linkages and robots are components with the flanges of the standard library. What
-    is exported stands in <a href=\"modelica://Mechanisms.FMUs\">FMUs</a>: <code>Mechanisms.Robots.DeltaInverse</code> is
-    <code>Mechanisms.FMUs.DeltaInverse</code>. Parameters, inputs and outputs have the names that they had.</li>
+<li>Oscillators, friction, drive trains, linkages and robots are components with the flanges of the standard library.
+    What is exported stands in <a href=\"modelica://Mechanisms.FMUs\">FMUs</a>:
+    <code>Mechanisms.Robots.DeltaInverse</code> is <code>Mechanisms.FMUs.DeltaInverse</code>. Parameters, inputs and
+    outputs have the names that they had.</li>
 <li>Friction laws are elements between flanges, with support and heat port; they had the speed as input and the force as
     output. Coulomb friction sticks by state events in the variants <code>WithEvents</code>, and so does the gear.</li>
 <li><code>Mechanisms.Units</code>, signal connectors and general icons are those of the standard library.</li>
