@@ -1,0 +1,59 @@
+"""Models that a user would draw: parts of the library between those of the standard library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from machines import Signals, Workshop
+
+pytestmark = pytest.mark.slow  # builds or starts processes throughout
+
+MODELS = (
+    "BeltDrive",
+    "SliderCrankWithMotor",
+    "HeatedBearing",
+    "SuspendedHousing",
+    "StickSlip",
+    "SelfLockingHoist",
+    "ControlledAxis",
+    "TwoDrives",
+)
+
+
+def simulated(workshop: Workshop, name: str, outputs: tuple[str, ...]) -> Signals:
+    machine = workshop.machine(f"MechanismsTest.{name}")
+    return machine.simulate(np.linspace(0.0, 4.0, 2001), outputs=outputs, tolerance=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_stored_energy_is_the_work_less_the_losses(workshop: Workshop, name: str) -> None:
+    signals = simulated(workshop, name, ("stored", "work"))
+    stored = signals["stored"] - signals["stored"][0]
+    work = signals["work"] - signals["work"][0]
+    assert np.ptp(stored) > 1e-3
+    assert stored == pytest.approx(work, abs=1e-8 * np.ptp(stored))
+
+
+def test_hoist_holds_its_load_at_rest(workshop: Workshop) -> None:
+    # At rest the motor may give between 0.736*0.6 - 0.1 and 0.736/0.6 + 0.1 N.m; it gives 0.6.
+    speed = simulated(workshop, "SelfLockingHoist", ("speed",))["speed"]
+    assert np.abs(speed[:500]).max() == 0.0
+    assert speed[700] > 1.0
+
+
+def test_hoist_lifts_with_the_torque_that_losses_leave(workshop: Workshop) -> None:
+    speed = simulated(workshop, "SelfLockingHoist", ("speed",))["speed"]
+    torque = 2.0 - 0.1 - 15 * 9.81 / (20 * 10 * 0.6)
+    inertia = 1e-3 + 15 / (20 * 10) ** 2 / 0.6
+    assert speed[1000] == pytest.approx(torque / inertia * 1.0, rel=1e-6)
+
+
+def test_controlled_axis_settles_at_its_reference(workshop: Workshop) -> None:
+    position = simulated(workshop, "ControlledAxis", ("position",))["position"]
+    assert position[-1] == pytest.approx(0.02, abs=2e-4)
+
+
+def test_slide_sticks_between_slips(workshop: Workshop) -> None:
+    stored = simulated(workshop, "StickSlip", ("stored",))["stored"]
+    # The spring of 20 N/m stretches to the static friction of 1.5 N before the first slip.
+    assert stored.max() == pytest.approx(1.5**2 / (2 * 20), rel=0.02)

@@ -1,0 +1,4 @@
+within Modelica;
+package Electrical "Circuits"
+  extends Modelica.Icons.Package;
+end Electrical;
