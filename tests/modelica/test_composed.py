@@ -54,6 +54,8 @@ def test_controlled_axis_settles_at_its_reference(workshop: Workshop) -> None:
 
 
 def test_slide_sticks_between_slips(workshop: Workshop) -> None:
-    stored = simulated(workshop, "StickSlip", ("stored",))["stored"]
-    # The spring of 20 N/m stretches to the static friction of 1.5 N before the first slip.
-    assert stored.max() == pytest.approx(1.5**2 / (2 * 20), rel=0.02)
+    speed = simulated(workshop, "StickSlip", ("speed",))["speed"]
+    assert speed.max() > 0.15  # faster than the end of the spring, which moves at 0.1 m/s
+    sticks = np.abs(speed) < 1e-3  # presliding is slow, not zero
+    assert 0.3 < sticks.mean() < 0.9
+    assert np.count_nonzero(np.diff(sticks.astype(int)) == 1) >= 2

@@ -4,7 +4,7 @@ model ControlledAxis "Positioning axis with a controller of blocks of the standa
   Modelica.Blocks.Sources.Step reference(height=0.02, startTime=0.1);
   Modelica.Blocks.Continuous.FirstOrder filter(T=0.05, initType=Modelica.Blocks.Types.Init.InitialOutput, y_start=0);
   Modelica.Blocks.Math.Feedback error;
-  Modelica.Blocks.Continuous.PI controller(k=4000, T=0.2, initType=Modelica.Blocks.Types.Init.InitialState, x_start=0);
+  Modelica.Blocks.Continuous.PI controller(k=20000, T=0.3, initType=Modelica.Blocks.Types.Init.InitialState, x_start=0);
   Modelica.Mechanics.Translational.Sources.Force drive;
   Mechanisms.DriveTrains.PositioningAxis axis(carriage(s(start=0, fixed=true), v(start=0, fixed=true)),
     viscousFriction=900);

@@ -7,6 +7,7 @@ model StickSlip "Mass that a moving spring pulls over a surface: stick-slip"
   Mechanisms.Friction.TranslationalLuGre friction(sigma1=300);
   output SI.Energy stored = 0.5*spring.c*spring.s_rel^2 + 0.5*mass.m*mass.v^2 + friction.storedEnergy;
   output SI.Energy work(start=0, fixed=true);
+  output SI.Velocity speed = mass.v;
 equation
   belt.v_ref = 0.1;
   connect(belt.flange, spring.flange_b);
