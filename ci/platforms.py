@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmident.api.builds import expand, with_libraries
+from fmident.api.builds import with_libraries
 from fmident.arrays import F64
 from fmident.catalog import Entry, read_catalog
 from fmident.compilers.base import BuildRequest
@@ -31,6 +31,7 @@ from fmident.compilers.embedded.backend.compiling import (
     find_fmi_headers,
 )
 from fmident.compilers.embedded.compiler import EmbeddedCompiler
+from fmident.compilers.libraries import expand
 from fmident.compilers.platforms import Platform, read_platforms, this_platform
 from fmident.errors import CompilationError, FmidentError
 from fmident.fmu import ModelDescription, read_description

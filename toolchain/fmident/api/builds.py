@@ -6,7 +6,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -16,11 +16,14 @@ from fmident._fmu_suggestions import CATALOG, FOLDER, known_classes, similar
 from fmident.catalog import Catalog, Entry
 from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.checked import is_about_output
+from fmident.compilers.conversions import RenamedClass, renamed_class
 from fmident.compilers.libraries import (
     declared_uses,
+    expand,
+    installed_libraries,
     installed_library,
-    installed_names,
     own_source,
+    packages_in,
 )
 from fmident.compilers.platforms import is_stale, platform_names, read_record, source_files
 from fmident.compilers.sources import name_of, read_tree
@@ -50,10 +53,14 @@ _OF_THE_CATALOGUE = ("interface",)
 
 @dataclass(frozen=True)
 class Built:
-    """An up-to-date FMU; `result` is ``None`` when nothing had to be built."""
+    """An up-to-date FMU; `result` is ``None`` when nothing had to be built.
+
+    `notes` say how the class's name was understood.
+    """
 
     fmu: Path
     result: BuildResult | None
+    notes: tuple[Diagnostic, ...] = ()
 
 
 def build(
@@ -72,9 +79,9 @@ def build(
     """Compile a class unless its FMU is up to date.
 
     `sources` are files or folders, located by :func:`find_library` when empty. The `output`
-    is by default ``fmus/CLASS.fmu`` in the project folder: the folder whose ``modelica/``
-    holds the source, else the nearest folder, from here upwards, with ``modelica/`` or
-    ``fmus/catalog.toml``, else the current one.
+    is by default ``fmus/CLASS.fmu``, with the class's present name, in the project folder:
+    the folder whose ``modelica/`` holds the source, else the nearest folder, from here
+    upwards, with ``modelica/`` or ``fmus/catalog.toml``, else the current one.
 
     `compiler` is a name or ``"auto"``: the embedded compiler, or the one it advises when it
     refuses the class, provided that one can run here. `tolerance` and `options` are those
@@ -86,12 +93,12 @@ def build(
     """
     library = find_library(class_name, [Path.cwd()], sources)
     if output is None:
-        output = _shortest(_usual_folder(library, Path.cwd()) / f"{class_name}.fmu")
-    return _build(
+        output = _shortest(_usual_folder(library, Path.cwd()) / f"{library.class_name}.fmu")
+    built = _build(
         host,
         available_compilers(host, compiler),
         BuildRequest(
-            class_name,
+            library.class_name,
             library.sources,
             output,
             tolerance,
@@ -102,6 +109,7 @@ def build(
         force,
         elsewhere="give another place with -o",
     )
+    return replace(built, notes=library.notes)
 
 
 def equations(
@@ -115,7 +123,8 @@ def equations(
     from fmident.compilers.embedded.frontend import list_equations
 
     library = find_library(class_name, [Path.cwd()], sources)
-    return list_equations(class_name, library.sources)
+    lines, diagnostics = list_equations(library.class_name, library.sources)
+    return lines, (*library.notes, *diagnostics)
 
 
 def build_class(
@@ -194,14 +203,16 @@ def resolve_class(
     )
     given = table.get("fmu_folder")
     folder = _usual_folder(library, base) if given is None else base / str(given)
-    return _build(
+    output = folder / f"{library.class_name}.fmu"
+    built = _build(
         host,
         available_compilers(host, str(table.get("compiler", "auto"))),
-        BuildRequest(class_name, library.sources, folder / f"{class_name}.fmu", progress=progress),
+        BuildRequest(library.class_name, library.sources, output, progress=progress),
         force=False,
         elsewhere='name another folder for it: fmu_folder = "FOLDER" in [model], or '
         "--set model.fmu_folder=FOLDER",
     )
+    return replace(built, notes=library.notes)
 
 
 def available_compilers(host: Host, name: str) -> list[Compiler]:
@@ -510,13 +521,16 @@ def _first_line(text: str) -> str:
 class Library:
     """Location of the source of a class.
 
-    `sources` are top-level packages: folders with ``package.mo``, or files. `project` is
-    the folder that holds ``modelica/``; ``None`` for the library that ships with fmident
-    and for sources named by the user.
+    `class_name` is the name that the class has there now; `notes` say so where the library
+    has renamed it. `sources` are top-level packages: folders with ``package.mo``, or files.
+    `project` is the folder that holds ``modelica/``; ``None`` for the library that ships
+    with fmident and for sources named by the user.
     """
 
+    class_name: str
     sources: tuple[Path, ...]
     project: Path | None
+    notes: tuple[Diagnostic, ...] = ()
 
 
 def find_library(
@@ -529,14 +543,17 @@ def find_library(
     """Return the source of a class: those that are named, else its top-level package.
 
     ``modelica/`` is searched for in the folders `starts` and their parents, then in
-    fmident, then where OpenModelica keeps libraries. `otherwise` is a hint on how the user
-    can name the source. Raises `CompilationError`, listing the searched folders, if there
-    is none.
+    fmident, then where OpenModelica keeps libraries. A class that the library has renamed
+    is found by its old name, too, also if another library contains it now. `otherwise` is a
+    hint on how the user can name the source. Raises `CompilationError`, listing the searched
+    folders, if there is none.
     """
-    if sources:
-        return Library(with_libraries(expand(sources)), None)
     top = class_name.split(".")[0]
-    known: set[str] = set()
+    if sources:
+        named = with_libraries(expand(sources))
+        own = [p for p in named if name_of(p) == top] or named
+        return _current(Library(class_name, named, None), renamed_class(class_name, own))
+    others: list[Path] = []
     projects: dict[Path, Path | None] = {
         folder / "modelica": folder
         for start in starts
@@ -546,19 +563,23 @@ def find_library(
     if (shipped := shipped_library()) is not None:
         projects.setdefault(shipped, None)
     for place, project in projects.items():
-        packages = _inside(place)
-        names = {name_of(p) for p in packages}
-        known |= names
-        if top in names:
-            return Library(_with_installed(_with_shipped(_needed(top, packages))), project)
+        packages = packages_in(place)
+        others += packages
+        if top in map(name_of, packages):
+            needed = _with_installed(_with_shipped(_needed(top, packages)))
+            library = Library(class_name, needed, project)
+            return _current(library, renamed_class(class_name, needed[:1]))
     if installed := installed_library(top):
-        return Library(installed, None)
-    known |= installed_names()
+        library = Library(class_name, installed, None)
+        return _current(library, renamed_class(class_name, installed[:1]))
+    others += installed_libraries()
+    if (renamed := renamed_class(class_name, others)) is not None:
+        return _current(find_library(renamed.name, starts), renamed)
     classes = similar(class_name, [c for s in starts for c in known_classes(s)])
     near = (
         "nearest class: " + ", ".join(f"'{c}'" for c in classes)
         if classes
-        else did_you_mean(top, known, kind="package")
+        else did_you_mean(top, sorted(set(map(name_of, others))), kind="package")
     )
     places = ", ".join(f"'{p}'" for p in projects) or "any folder 'modelica' here or above"
     raise CompilationError(
@@ -566,6 +587,12 @@ def find_library(
         hint=f"{near}; or {otherwise}",
         code=Code.UNKNOWN_NAME,
     )
+
+
+def _current(library: Library, renamed: RenamedClass | None) -> Library:
+    if renamed is None:
+        return library
+    return replace(library, class_name=renamed.name, notes=(renamed.note,))
 
 
 def shipped_library() -> Path | None:
@@ -576,36 +603,6 @@ def shipped_library() -> Path | None:
         if (place / "Mechanisms" / "package.mo").is_file():
             return place
     return None
-
-
-def expand(sources: Iterable[Path]) -> tuple[Path, ...]:
-    """Return top-level packages; a folder without ``package.mo`` is replaced by its contents.
-
-    Raises `CompilationError` if a path does not exist or contains no Modelica.
-    """
-    packages: list[Path] = []
-    for source in sources:
-        if not source.exists():
-            raise CompilationError(f"there is no source '{source}'", code=Code.UNKNOWN_NAME)
-        if source.is_file() or (source / "package.mo").is_file():
-            packages.append(source)
-            continue
-        inside = _inside(source)
-        if not inside:
-            raise CompilationError(
-                f"'{source}' holds no Modelica package",
-                hint="name a .mo file, a folder with package.mo, or the folder above it",
-            )
-        packages.extend(inside)
-    return tuple(packages)
-
-
-def _inside(folder: Path) -> tuple[Path, ...]:
-    if (folder / "package.mo").is_file():
-        return (folder,)
-    return tuple(
-        sorted(p for p in folder.iterdir() if p.suffix == ".mo" or (p / "package.mo").is_file())
-    )
 
 
 def with_libraries(sources: Sequence[Path]) -> tuple[Path, ...]:
@@ -709,7 +706,7 @@ class FmuOrigin:
         except CompilationError:
             return None
         # What comes with fmident, or is installed, is not the user's to change.
-        return class_location(class_name, library.sources) if library.project else None
+        return class_location(library.class_name, library.sources) if library.project else None
 
 
 def class_location(class_name: str, sources: Sequence[Path]) -> Location | None:

@@ -219,6 +219,7 @@ def _resolver(host: Host, report: Report) -> ModelResolver:
             report([Diagnostic("note", text)])
 
         built = resolve_class(host, class_name, table, base, tell)
+        report(built.notes)
         if built.result is not None:
             note = f"{built.fmu} built by {built.result.compiler} in {built.result.seconds:.1f} s"
             report([*built.result.diagnostics, Diagnostic("note", note)])

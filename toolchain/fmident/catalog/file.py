@@ -14,10 +14,13 @@ import numpy as np
 
 from fmident._fmu_suggestions import CATALOG, nearest_catalog
 from fmident.arrays import F64
+from fmident.compilers.conversions import renamed_class
+from fmident.compilers.libraries import expand
 from fmident.compilers.platforms import platform_names
 from fmident.errors import (
     Code,
     CompilationError,
+    Diagnostic,
     FmidentError,
     UnitError,
     nearest_file,
@@ -57,6 +60,8 @@ def find_catalog(start: Path) -> Path:
 def read_catalog(path: str | Path) -> Catalog:
     """Read a catalogue; paths in it are relative to its folder.
 
+    Classes that a library has renamed get their present names; the catalogue's notes say so.
+
     Raises `CatalogError`, with the line, if it is missing, not TOML, has unknown keys,
     wrong types, unreadable units, missing references or a duplicate class.
     """
@@ -74,8 +79,9 @@ def read_catalog(path: str | Path) -> Catalog:
         raise root.error("the catalogue has no FMUs: write [[fmus]] with double brackets", "fmus")
     libraries = {name: _library(table) for name, table in tables.libraries.items()}
     entries: list[Entry] = []
+    notes: list[Diagnostic] = []
     for table in tables.fmus:
-        entry = _entry(table, libraries)
+        entry = _entry(table, libraries, notes)
         for other in entries:
             if entry.class_name == other.class_name and not entry.foreign:
                 raise table.section.error(
@@ -85,7 +91,7 @@ def read_catalog(path: str | Path) -> Catalog:
             if entry.file == other.file:
                 raise table.section.error(f"'{entry.file}' is the file of two entries", "file")
         entries.append(entry)
-    return Catalog(path, tuple(entries))
+    return Catalog(path, tuple(entries), tuple(notes))
 
 
 def _library(table: _LibraryTable) -> _LibraryTable:
@@ -135,7 +141,9 @@ def _settings(
     return settings
 
 
-def _entry(table: _EntryTable, libraries: Mapping[str, _LibraryTable]) -> Entry:
+def _entry(
+    table: _EntryTable, libraries: Mapping[str, _LibraryTable], notes: list[Diagnostic]
+) -> Entry:
     section = table.section
     built = section.has("class") or not section.has("file")
     if not built:
@@ -166,7 +174,7 @@ def _entry(table: _EntryTable, libraries: Mapping[str, _LibraryTable]) -> Entry:
         exchange_tube=table.exchange_tube,
         line=section.where().line,
     )
-    return _of_class(table, entry, libraries) if built else entry
+    return _of_class(table, entry, libraries, notes) if built else entry
 
 
 def _interface(table: _EntryTable) -> Interface:
@@ -181,13 +189,23 @@ def _interface(table: _EntryTable) -> Interface:
     return Interface(*map(_expanded, (table.inputs, table.outputs, table.identifiable)))
 
 
-def _of_class(table: _EntryTable, entry: Entry, libraries: Mapping[str, _LibraryTable]) -> Entry:
+def _of_class(
+    table: _EntryTable,
+    entry: Entry,
+    libraries: Mapping[str, _LibraryTable],
+    notes: list[Diagnostic],
+) -> Entry:
     section, class_name = table.section, table.class_name
     if class_name is None:
         raise section.error(f"{section.title} needs the key 'class'", code=Code.MISSING_KEY)
     if not _CLASS.fullmatch(class_name):
         raise section.error(f"'{class_name}' is not the full name of a Modelica class", "class")
     top = class_name.partition(".")[0]
+    candidates = [libraries[top]] if top in libraries else libraries.values()
+    if renamed := renamed_class(class_name, (p for c in candidates for p in _packages(c))):
+        class_name = renamed.name
+        top = class_name.partition(".")[0]
+        notes.append(replace(renamed.note, location=section.where("class")))
     if top not in libraries:
         raise section.error(
             f"there is no table [libraries.{top}] for the class '{class_name}'",
@@ -212,6 +230,14 @@ def _of_class(table: _EntryTable, entry: Entry, libraries: Mapping[str, _Library
         settings=_settings(table, compilers, _settings(library, library.compilers, {})),
         platforms=_platforms(table, _platforms(library, ())),
     )
+
+
+def _packages(library: _LibraryTable) -> tuple[Path, ...]:
+    folder = library.section.source.path.parent
+    try:
+        return expand(folder / source for source in library.sources)
+    except CompilationError:  # the build says what is wrong with it
+        return ()
 
 
 def _reference(table: _EntryTable, number: int) -> ReferenceExperiment:
@@ -464,10 +490,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalog:
-    """All FMUs of a project, in the order of the file."""
+    """All FMUs of a project, in the order of the file.
+
+    `notes` say how the names of classes were understood.
+    """
 
     path: Path
     entries: tuple[Entry, ...]
+    notes: tuple[Diagnostic, ...] = ()
 
     @property
     def built(self) -> tuple[Entry, ...]:

@@ -55,6 +55,7 @@ def _run(arguments: argparse.Namespace, annotate: Annotate) -> int:
         force=arguments.force,
         progress=tell,
     )
+    tell(built.notes)
     if built.result is None:
         say(f"{built.fmu} is up to date; --force builds it again")
         return 0
@@ -114,6 +115,7 @@ def _build_all(arguments: argparse.Namespace, host: Host, annotate: Annotate) ->
     if arguments.option or arguments.fmi or arguments.tolerance is not None:
         raise UsageError("with --all, options and tolerances are in the catalogue")
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
+    tell(catalog.notes)
     if not catalog.built:
         raise UsageError(f"no entry of '{catalog.path}' has a class: there is nothing to build")
     done: list[EntryBuild] = []

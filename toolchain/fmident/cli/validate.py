@@ -72,6 +72,7 @@ def _plans(
 
     host = plugins_of(arguments)
     catalog = read_catalog(arguments.catalog or find_catalog(Path.cwd()))
+    tell(catalog.notes)
     folder = arguments.folder or catalog.path.parent
     plans: list[tuple[FmuPlan, FmuOrigin]] = []
     missing = False

@@ -166,9 +166,42 @@ def installed_library(name: str, environment: Mapping[str, str] = os.environ) ->
     return own_source(place, environment, library=True).sources if place else ()
 
 
-def installed_names(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
-    """Return the names of the libraries that :func:`installed_library` finds."""
-    return _names_in(search_folders(None, environment))
+def installed_libraries(environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """Return the libraries that :func:`installed_library` finds."""
+    folders = search_folders(None, environment)
+    places = (find_library(name, "", folders) for name in sorted(_names_in(folders)))
+    return tuple(place for place in places if place is not None)
+
+
+def expand(sources: Iterable[Path]) -> tuple[Path, ...]:
+    """Return top-level packages; a folder without ``package.mo`` is replaced by its contents.
+
+    Raises `CompilationError` if a path does not exist or contains no Modelica.
+    """
+    packages: list[Path] = []
+    for source in sources:
+        if not source.exists():
+            raise CompilationError(f"there is no source '{source}'", code=Code.UNKNOWN_NAME)
+        if source.is_file() or (source / "package.mo").is_file():
+            packages.append(source)
+            continue
+        inside = packages_in(source)
+        if not inside:
+            raise CompilationError(
+                f"'{source}' holds no Modelica package",
+                hint="name a .mo file, a folder with package.mo, or the folder above it",
+            )
+        packages.extend(inside)
+    return tuple(packages)
+
+
+def packages_in(folder: Path) -> tuple[Path, ...]:
+    """Return the packages in a folder, or itself if it is one."""
+    if (folder / "package.mo").is_file():
+        return (folder,)
+    return tuple(
+        sorted(p for p in folder.iterdir() if p.suffix == ".mo" or (p / "package.mo").is_file())
+    )
 
 
 def _names_in(folders: Iterable[Path]) -> frozenset[str]:
