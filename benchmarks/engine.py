@@ -79,9 +79,9 @@ class Case:
 
 
 CASES = {
-    "delta": Case(ROOT / "fmus" / "Mechanisms.Robots.DeltaInverse.fmu", with_fmpy=True),
+    "delta": Case(ROOT / "fmus" / "Mechanisms.FMUs.DeltaInverse.fmu", with_fmpy=True),
     "lugre": Case(
-        ROOT / "fmus" / "Mechanisms.DriveTrains.SlideWithLuGreFriction.fmu",
+        ROOT / "fmus" / "Mechanisms.FMUs.SlideWithLuGreFriction.fmu",
         samples=2001,
         duration=2.0,
         amplitude=2.0,  # N: more than break-away, so that it sticks and slips

@@ -163,13 +163,13 @@ class Study:
     @property
     def most(self) -> float:
         """Ratio of times that is the bar."""
-        stateless = self.machine == "Robots.DeltaInverse"
+        stateless = self.machine == "FMUs.DeltaInverse"
         return 2.0 if stateless else 1.0 + 0.25 * len(self.parameters)
 
 
 STUDIES = (
     Study(
-        "DriveTrains.SlideWithLuGreFriction",
+        "FMUs.SlideWithLuGreFriction",
         ("x", "frictionForce"),
         (
             *("m", "sigma0", "sigma1", "viscousFriction", "coulombForce", "staticForce"),
@@ -177,7 +177,7 @@ STUDIES = (
         ),
     ),
     Study(
-        "Robots.Tripod",
+        "FMUs.Tripod",
         ("driveTorque[1]", "driveTorque[2]", "driveTorque[3]"),
         (
             *("toolMass", "gearStiffness", "gearDampingRatio", "coulombTorque"),
@@ -185,12 +185,12 @@ STUDIES = (
         ),
     ),
     Study(
-        "DriveTrains.PositioningAxisClosedLoop",
+        "FMUs.PositioningAxisClosedLoop",
         ("q", "qd", "force"),
         ("m", "viscousFriction", "coulombForce", "offset", "positionGain", "speedGain"),
     ),
     Study(
-        "Robots.DeltaInverse",
+        "FMUs.DeltaInverse",
         ("tau[1]", "tau[2]", "tau[3]"),
         (
             *("lowerArmMass", "upperArmMass", "platformMass", "motorInertia", "gearEfficiency"),

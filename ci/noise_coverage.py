@@ -71,7 +71,7 @@ def delta() -> Model:
     chosen = slice(None, None, 10)
     frame = pd.DataFrame(inputs[chosen], columns=list(generate.INPUTS))
     frame.insert(0, "time", times[chosen])
-    model = "Mechanisms.Robots.DeltaInverse"
+    model = "Mechanisms.FMUs.DeltaInverse"
     return made(model, frame, generate.INPUTS, generate.OUTPUTS, generate.TRUTH, (0.01,) * 3)
 
 
@@ -80,7 +80,7 @@ def mass_spring_damper() -> Model:
     times = np.arange(500) * 0.01
     frame = pd.DataFrame({"time": times, "F": 10.0 * signal.chirp(times, 0.2, 5.0, 4.0)})
     truth = {"m": 3.0, "k": 400.0, "d": 5.0}
-    model = "Mechanisms.Oscillators.MassSpringDamper"
+    model = "Mechanisms.FMUs.MassSpringDamper"
     return made(model, frame, ("F",), ("x", "v"), truth, (1e-3, 1e-2), offset="x")
 
 
@@ -97,7 +97,7 @@ def lugre() -> Model:
         "stribeckSpeed": 1e-3,
     }
     frame = pd.DataFrame({"time": times, "u": force})
-    model = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
+    model = "Mechanisms.FMUs.SlideWithLuGreFriction"
     return made(model, frame, ("u",), ("x", "frictionForce"), truth, (1e-7, 1e-3), tolerance=1e-9)
 
 
@@ -107,7 +107,7 @@ def axis() -> Model:
     reference = 0.05 * np.sin(2.0 * np.pi * 0.5 * times) + 0.02 * np.sin(2.0 * np.pi * 1.7 * times)
     frame = pd.DataFrame({"time": times, "q_ref": reference - reference[0]})
     truth = {"m": 95.1, "viscousFriction": 203.5, "coulombForce": 20.4, "offset": -3.16}
-    model = "Mechanisms.DriveTrains.PositioningAxisClosedLoop"
+    model = "Mechanisms.FMUs.PositioningAxisClosedLoop"
     return made(model, frame, ("q_ref",), ("force", "q"), truth, (1.0, 1e-5), tolerance=1e-7)
 
 

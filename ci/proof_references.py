@@ -50,7 +50,7 @@ def read_reference(file: Path) -> Reference:
 
 
 def references_of(name: str, folder: Path) -> Iterator[Reference]:
-    """Return the trajectories of a class or of its counterpart in the other library."""
+    """Return the trajectories of a class; the file may name a package that had it before."""
     machine = name.rpartition(".")[2]
     for file in sorted(folder.glob("*.csv")):
         reference = read_reference(file)

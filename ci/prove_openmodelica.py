@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # ruff: noqa: T201  # a program: it prints a table
-"""Prove the OpenModelica compiler on the project's libraries; see ``--help``.
+"""Prove the OpenModelica compiler on the project's library; see ``--help``.
 
 For every class that can run (it has an ``experiment`` annotation and is not partial):
 build it, validate the FMU, compare it with the recorded reference trajectories, with itself
-as Model Exchange and with the embedded compiler's FMU of the same machine (a class of
-MechanismsMSL with its counterpart), and print one table. With the delta robot and the slide
-parameters are estimated, too: from made data, by finite differences of this FMU and by the
-embedded compiler's FMU with its exact derivatives; both results must be equal. Each class runs
-in a process of its own, so that an FMU that crashes costs one row.
+as Model Exchange and with the embedded compiler's FMU of the same class, and print one
+table. With the delta robot and the slide parameters are estimated, too: from made data, by
+finite differences of this FMU and by the embedded compiler's FMU with its exact derivatives;
+both results must be equal. Each class runs in a process of its own, so that an FMU that
+crashes costs one row.
 """
 
 from __future__ import annotations
@@ -52,17 +52,15 @@ COMPILERS: dict[str, type[Compiler]] = {
 TWIN_TOLERANCE = 1e-12
 """Of the embedded compiler's FMU where it is taken for right. How far the other may be off is
 derived from its tolerance and from what that leaves (fmident.validation.checks.accuracy)."""
-NO_REFERENCE = {"MechanismsMSL.Robots.DeltaInverseConstraints"}
-"""In an FMU OpenModelica solves its length constraints for the other assembly: F8."""
 REFERENCE_LIMIT = 1e-5
 """Largest deviation from a reference over its range, as in the catalogue."""
 ESTIMATED = {
-    "Mechanisms.Robots.DeltaInverse": (
+    "Mechanisms.FMUs.DeltaInverse": (
         ("lowerArmMass", "upperArmMass", "platformMass", "motorInertia", "gearEfficiency",
          "coulombTorque", "viscousFriction"),
         ("tau[1]", "tau[2]", "tau[3]"),
     ),
-    "Mechanisms.DriveTrains.SlideWithLuGreFriction": (
+    "Mechanisms.FMUs.SlideWithLuGreFriction": (
         ("m", "sigma0", "sigma1", "viscousFriction", "coulombForce", "staticForce",
          "stribeckSpeed"),
         ("x", "v"),
@@ -150,7 +148,7 @@ def prove_class(
         row.build_seconds = COMPILERS[compiler]().build(request).seconds
         row.tolerance = read_description(fmu).default_tolerance
         validate_class(row, fmu, entry)
-        if name not in NO_REFERENCE and (entry is None or not entry.references):
+        if entry is None or not entry.references:
             compare_with_references(row, fmu, references)
         compare_with_model_exchange(row, fmu, references)
         compare_with_twin(row, fmu, sources, output, references)
@@ -250,13 +248,9 @@ def judge(
 def compare_with_twin(
     row: Row, fmu: Path, sources: Sequence[Path], output: Path, references: Path
 ) -> None:
-    """Run the embedded compiler's FMU of the same machine on the same inputs."""
-    twin_name = counterpart(row.name, sources)
-    if twin_name is None:
-        return
-    twin = output / f"{twin_name}.embedded.fmu"
-    own = twin_name == row.name
-    request = BuildRequest(twin_name, tuple(sources), twin)
+    """Run the embedded compiler's FMU of the same class on the same inputs."""
+    twin = output / f"{row.name}.embedded.fmu"
+    request = BuildRequest(row.name, tuple(sources), twin)
     row.twin_build_seconds = EmbeddedCompiler().build(request).seconds
     with open_fmu(fmu) as opened, open_fmu(twin) as other:
         description = opened.description
@@ -270,10 +264,9 @@ def compare_with_twin(
             description, other.description
         )
         values = {k: v for k, v in setup.start_values.items() if k in known}
-        if own:
-            top = [v.name for v in other.description.settable_parameters if "." not in v.name]
-            lost = {*top} - {v.name for v in description.settable_parameters}
-            row.problems += [f"the parameter '{name}' cannot be set" for name in sorted(lost)]
+        top = [v.name for v in other.description.settable_parameters if "." not in v.name]
+        lost = {*top} - {v.name for v in description.settable_parameters}
+        row.problems += [f"the parameter '{name}' cannot be set" for name in sorted(lost)]
     setup = SimulationSetup(
         setup.times, setup.input_names, setup.inputs, shared, values, setup.tolerance
     )
@@ -360,18 +353,6 @@ def inner_signals(description: ModelDescription, other: ModelDescription) -> tup
     )
 
 
-def counterpart(name: str, sources: Sequence[Path]) -> str | None:
-    """Return the class of ``Mechanisms`` that the embedded compiler can build for it."""
-    library = next((s for s in sources if s.name == "Mechanisms"), None)
-    if library is None:
-        return None
-    names = runnable_classes(library)
-    machine = name.rpartition(".")[2]
-    if name in names:
-        return name
-    return next((n for n in names if n.rpartition(".")[2] == machine), None)
-
-
 def table(rows: Sequence[Row]) -> str:
     """Return the result as text."""
     titles = (
@@ -450,7 +431,7 @@ def parser() -> argparse.ArgumentParser:
         prog="ci/prove-openmodelica",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="example: ci/prove-openmodelica --class Mechanisms.Robots.DeltaInverse",
+        epilog="example: ci/prove-openmodelica --class Mechanisms.FMUs.DeltaInverse",
     )
     modelica = ROOT / "modelica"
     made.add_argument("--library", type=Path, action="append", help="folder with package.mo")
@@ -462,7 +443,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--timeout", type=float, default=1800.0, help="per class, s")
     made.add_argument("--json", type=Path, help="write the result there, too")
     made.add_argument("--one", help=argparse.SUPPRESS)
-    made.set_defaults(libraries=[modelica / "Mechanisms", modelica / "MechanismsMSL"])
+    made.set_defaults(libraries=[modelica / "Mechanisms"])
     return made
 
 

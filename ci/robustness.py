@@ -98,7 +98,7 @@ def make_study(folder: Path, samples: int = 101) -> Path:
     """Write FMU, data and problem file of a mass-spring-damper; return the problem file."""
     folder.mkdir(parents=True, exist_ok=True)
     run(
-        [*FMIDENT, "build", "Mechanisms.Oscillators.MassSpringDamper", "-o", "oscillator.fmu"],
+        [*FMIDENT, "build", "Mechanisms.FMUs.MassSpringDamper", "-o", "oscillator.fmu"],
         folder,
     )
     rows = [f"{i / 100},{math.sin(7e-2 * i) * 100:.9g}" for i in range(samples)]

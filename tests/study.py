@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .edits import replace_once
 
-OSCILLATOR = "Mechanisms.Oscillators.MassSpringDamper"
+OSCILLATOR = "Mechanisms.FMUs.MassSpringDamper"
 
 TRUE = {"m": 3.0, "d": 4.0, "k": 400.0}
 NOISE = 2e-5

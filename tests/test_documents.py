@@ -244,7 +244,7 @@ def clone(
     shutil.copy(root / "examples/msd-online/design.toml", root / "design.toml")
     for name in ("oscillator", "mymodel", "pump"):
         shutil.copy(build_fmu(OSCILLATOR), root / f"{name}.fmu")
-    axis = "Mechanisms.DriveTrains.PositioningAxisClosedLoop"
+    axis = "Mechanisms.FMUs.PositioningAxisClosedLoop"
     shutil.copy(build_fmu(axis), root / "axis.fmu")
     for folder, package in (
         ("MyLib/package.mo", "MyLib.MyModel"),

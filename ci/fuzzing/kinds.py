@@ -24,10 +24,10 @@ from fuzzing.changes import (
 )
 
 _LIBRARY = ROOT / "modelica" / "Mechanisms"
-_CLASS = "Mechanisms.Oscillators.MassSpringDamper"
+_CLASS = "Mechanisms.FMUs.MassSpringDamper"
 
 COMMANDS = {
-    "build": ["Mechanisms.Oscillators.MassSpringDamper", "--output", "--option", "--tolerance"],
+    "build": ["Mechanisms.FMUs.MassSpringDamper", "--output", "--option", "--tolerance"],
     "check": ["problem.toml", "--quick", "--set", "--json"],
     "estimate": ["problem.toml", "-o", "out", "--set", "--resume", "--force", "-q", "--export"],
     "export": ["results", "--form", "-o", "out.mo"],

@@ -17,7 +17,7 @@ from fmident.evaluation import Evaluator, make_executor
 from fmident.evaluation.cost_map import CostMap, cost_map
 from picturing.drawing import F64, ROOT
 
-OSCILLATOR = "Mechanisms.Oscillators.MassSpringDamper"
+OSCILLATOR = "Mechanisms.FMUs.MassSpringDamper"
 TRUE = {"m": 3.0, "d": 5.0, "k": 400.0}
 START = {
     "m": {"initial": 1.0, "bounds": (0.1, 20.0)},

@@ -23,7 +23,7 @@ import fmident
 from fmident.fmu import SimulationSetup
 
 HERE = Path(__file__).parent
-FORWARD = generate.FMU.with_name("Mechanisms.Robots.DeltaForward.fmu")
+FORWARD = generate.FMU.with_name("Mechanisms.FMUs.DeltaForward.fmu")
 HALF = generate.DURATION / len(generate.CYCLES) / generate.CYCLES[-1] / 2  # s, at the highest speed
 STEP = 2.5e-4  # s
 PLACE = tuple(f"r[{i}]" for i in (1, 2, 3))

@@ -23,7 +23,7 @@ from fmident.fmu import SimulationSetup
 
 F64 = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
-FMU = HERE.parents[1] / "fmus" / "Mechanisms.Robots.DeltaInverse.fmu"
+FMU = HERE.parents[1] / "fmus" / "Mechanisms.FMUs.DeltaInverse.fmu"
 
 TRUTH = {
     "lowerArmMass": 0.08,
@@ -157,7 +157,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=HERE / "data" / "cycle.csv")
     args = parser.parse_args()
     if not args.fmu.exists():
-        parser.error(f"no FMU at {args.fmu}: run 'fmident build Mechanisms.Robots.DeltaInverse'")
+        parser.error(f"no FMU at {args.fmu}: run 'fmident build Mechanisms.FMUs.DeltaInverse'")
     args.output.parent.mkdir(parents=True, exist_ok=True)
     cycle(args.seed, args.sigma, args.fmu).to_csv(args.output, index=False, float_format="%.12g")
     print(f"{args.output}: {SAMPLES} samples, seed {args.seed}, sigma {args.sigma} N.m")

@@ -29,7 +29,7 @@ from fmident.fmu import SimulationSetup
 F64 = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
 FMUS = HERE.parents[1] / "fmus"
-SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
+SLIDE = "Mechanisms.FMUs.SlideWithLuGreFriction"
 SLIDE_FMU = FMUS / f"{SLIDE}.fmu"
 
 TRUTH = {

@@ -1,15 +1,15 @@
 model PositioningAxisSampledController "Linear positioning axis under the sampled controller of the machine"
   extends Mechanisms.Icons.PositioningAxis;
-  import Mechanisms.Units;
-  parameter Units.Mass m(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor, M"
+  import Modelica.Units.SI;
+  parameter SI.Mass m(min=1e-12) = 95.1089 "Moved mass including the reflected inertia of the motor, M"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.TranslationalDampingConstant viscousFriction(min=0) = 203.5034 "Viscous friction coefficient, Fv"
+  parameter SI.TranslationalDampingConstant viscousFriction(min=0) = 203.5034 "Viscous friction coefficient, Fv"
     annotation (Dialog(group="Friction"));
-  parameter Units.Force coulombForce(min=0) = 20.3935 "Coulomb friction force, Fc"
+  parameter SI.Force coulombForce(min=0) = 20.3935 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
-  parameter Units.Force offset = -3.1648 "Constant force offset"
+  parameter SI.Force offset = -3.1648 "Constant force offset"
     annotation (Dialog(group="Mass and load"));
-  parameter Units.Time samplePeriod(min=1e-6) = 1e-3 "Time between two samples of the controller"
+  parameter SI.Time samplePeriod(min=1e-6) = 1e-3 "Time between two samples of the controller"
     annotation (Dialog(group="Control"));
   parameter Real gtau(unit="N/V") = 35.15065188248547 "Drive gain, force over control voltage"
     annotation (Dialog(group="Control"));
@@ -17,55 +17,51 @@ model PositioningAxisSampledController "Linear positioning axis under the sample
     annotation (Dialog(group="Control"));
   parameter Real speedGain(unit="V.s/m") = 243.45 "Speed gain, kv"
     annotation (Dialog(group="Control"));
-  parameter Units.Voltage voltageLimit(min=1e-12) = 10 "Limit of the control voltage, vMax"
+  parameter SI.Voltage voltageLimit(min=1e-12) = 10 "Limit of the control voltage, vMax"
     annotation (Dialog(group="Control"));
-  parameter Units.Velocity speedWidth(min=1e-12) = 1e-3 "Width of the smooth sign of the Coulomb friction"
+  parameter SI.Velocity speedWidth(min=1e-12) = 1e-3 "Width of the smooth sign of the Coulomb friction"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  parameter Units.Position q_start = 0 "Position at the start"
+  parameter SI.Position q_start = 0 "Position at the start"
     annotation (Dialog(tab="Initialization", group="Start values"));
-  parameter Units.Velocity qd_start = 0 "Speed at the start, and before it"
+  parameter SI.Velocity qd_start = 0 "Speed at the start, and before it"
     annotation (Dialog(tab="Initialization", group="Start values"));
-  Mechanisms.Interfaces.RealInput q_ref(final quantity="Length", final unit="m", start=0) "Reference position"
+  Modelica.Blocks.Interfaces.RealInput q_ref(final quantity="Length", final unit="m", start=0) "Reference position"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
-  Mechanisms.Interfaces.RealOutput q(
+  Modelica.Blocks.Interfaces.RealOutput q(
     final quantity="Length",
     final unit="m",
     start=q_start, fixed=true, nominal=0.01) "Position"
     annotation (Placement(transformation(extent={{100,70},{120,90}})));
-  Mechanisms.Interfaces.RealOutput qd(
+  Modelica.Blocks.Interfaces.RealOutput qd(
     final quantity="Velocity",
     final unit="m/s",
     start=qd_start, fixed=true, nominal=0.1) "Speed"
     annotation (Placement(transformation(extent={{100,38},{120,58}})));
-  Mechanisms.Interfaces.RealOutput qdd(final quantity="Acceleration", final unit="m/s2") "Acceleration"
+  Modelica.Blocks.Interfaces.RealOutput qdd(final quantity="Acceleration", final unit="m/s2") "Acceleration"
     annotation (Placement(transformation(extent={{100,6},{120,26}})));
-  Mechanisms.Interfaces.RealOutput voltage(final quantity="ElectricPotential", final unit="V")
+  Modelica.Blocks.Interfaces.RealOutput voltage(final quantity="ElectricPotential", final unit="V")
     "Control voltage, held between samples"
     annotation (Placement(transformation(extent={{100,-26},{120,-6}})));
-  Mechanisms.Interfaces.RealOutput force(final quantity="Force", final unit="N") "Driving force"
+  Modelica.Blocks.Interfaces.RealOutput force(final quantity="Force", final unit="N") "Driving force"
     annotation (Placement(transformation(extent={{100,-58},{120,-38}})));
-  Mechanisms.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J") "Kinetic energy"
+  Modelica.Blocks.Interfaces.RealOutput kineticEnergy(final quantity="Energy", final unit="J") "Kinetic energy"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-75,-110})));
-  Mechanisms.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
+  Modelica.Blocks.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
     "Energy of the constant offset force, zero at q = 0"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-25,-110})));
-  Mechanisms.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the driving force"
+  Modelica.Blocks.Interfaces.RealOutput inputPower(final quantity="Power", final unit="W") "Power of the driving force"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={25,-110})));
-  Mechanisms.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
+  Modelica.Blocks.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
-  Mechanisms.Friction.TranslationalCoulombViscous friction(
-    coulombForce=coulombForce,
-    viscousFriction=viscousFriction,
-    speedWidth=speedWidth) "Friction of the axis"
-    annotation (Placement(transformation(extent={{62,-62},{82,-42}})));
 protected
-  discrete Units.Position sampled(start=q_start - samplePeriod*qd_start, fixed=true) "Position at the last sample";
-  discrete Units.Position filtered(start=q_start - 1.5*samplePeriod*qd_start, fixed=true)
+  SI.Force frictionForce "Friction of the axis";
+  discrete SI.Position sampled(start=q_start - samplePeriod*qd_start, fixed=true) "Position at the last sample";
+  discrete SI.Position filtered(start=q_start - 1.5*samplePeriod*qd_start, fixed=true)
     "Mean of the last two sampled positions";
-  discrete Units.Velocity measuredSpeed(start=qd_start, fixed=true) "Difference of the last two means, per period";
-  discrete Units.Voltage held(start=0, fixed=true) "Control voltage";
+  discrete SI.Velocity measuredSpeed(start=qd_start, fixed=true) "Difference of the last two means, per period";
+  discrete SI.Voltage held(start=0, fixed=true) "Control voltage";
 equation
-  friction.v = qd;
+  frictionForce = Mechanisms.Friction.Functions.smoothCoulomb(qd, coulombForce, speedWidth) + viscousFriction*qd;
   der(q) = qd;
   der(qd) = qdd;
   // At each sample; between two of them the voltage is held
@@ -77,11 +73,11 @@ equation
   end when;
   voltage = held;
   force = gtau*voltage;
-  m*qdd = force - friction.f - offset;
+  m*qdd = force - frictionForce - offset;
   kineticEnergy = 0.5*m*qd^2;
   potentialEnergy = offset*q;
   inputPower = force*qd;
-  dissipatedPower = friction.lossPower;
+  dissipatedPower = frictionForce*qd;
   annotation (
     experiment(StopTime=5, Tolerance=1e-8, Interval=0.001),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
@@ -93,7 +89,7 @@ equation
     Documentation(info="<html>
 <p>
 <code>m*q'' = force - viscousFriction*q' - coulombForce*tanh(q'/speedWidth) - offset</code>, as in
-<code>Mechanisms.DriveTrains.PositioningAxisClosedLoop</code>, under the controller as the data set describes it. At
+<code>Mechanisms.FMUs.PositioningAxisClosedLoop</code>, under the controller as the data set describes it. At
 each sample <code>k</code>
 </p>
 <ul>
@@ -115,7 +111,7 @@ and <code>force = gtau*voltage</code> is held until the next sample.
 <h4>Implementation</h4>
 <p>
 One event per sample, and the samples are all events: the friction is smooth, and <code>max</code> and <code>min</code>
-make none. The class is not part of <code>Mechanisms</code>, whose models are free of events.
+make none.
 </p>
 <h4>Limitations</h4>
 <p>

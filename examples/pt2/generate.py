@@ -20,7 +20,7 @@ import fmident
 from fmident.fmu import SimulationSetup
 
 HERE = Path(__file__).parent
-CLASS = "Mechanisms.Oscillators.MassSpringDamper"
+CLASS = "Mechanisms.FMUs.MassSpringDamper"
 FMU = HERE.parents[1] / "fmus" / f"{CLASS}.fmu"
 
 DEFLECTION = 1e-3  # m, in the end

@@ -25,7 +25,7 @@ from fmident.fmu import SimulationSetup
 
 F64 = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
-FMU = HERE.parents[1] / "fmus" / "Mechanisms.Linkages.SliderCrankInverse.fmu"
+FMU = HERE.parents[1] / "fmus" / "Mechanisms.FMUs.SliderCrankInverse.fmu"
 
 TRUTH = {
     "inertia1": 3.8e-4, "momentX1": 7.2e-3, "momentY1": 0.0, "mass1": 0.18,
@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=HERE / "data", metavar="FOLDER")
     args = parser.parse_args()
     if not args.fmu.exists():
-        name = "Mechanisms.Linkages.SliderCrankInverse"
+        name = "Mechanisms.FMUs.SliderCrankInverse"
         parser.error(f"no FMU at {args.fmu}: run 'fmident build {name}'")
     args.output.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng(args.seed)

@@ -22,7 +22,7 @@ from fmident.fmu import SimulationSetup
 
 F64 = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
-CLASS = "Mechanisms.Robots.Tripod"
+CLASS = "Mechanisms.FMUs.Tripod"
 FMU = HERE.parents[1] / "fmus" / f"{CLASS}.fmu"
 
 TRUTH = {

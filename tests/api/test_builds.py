@@ -59,7 +59,7 @@ def package(folder: Path, name: str, code: str) -> Path:
     return place
 
 
-UNITS = "  import SI = Mechanisms.Units;\n  parameter SI.Mass m = 1;\n"
+UNITS = "  parameter Real m = Mechanisms.Functions.smoothPositive(1, 1e-3);\n"
 
 
 def names(request: BuildRequest) -> list[str]:
@@ -79,7 +79,7 @@ def test_own_library_finds_the_shipped_one(host: Host, tmp_path: Path) -> None:
 
 
 def test_shipped_library_is_left_out_where_it_is_only_talked_of(host: Host, tmp_path: Path) -> None:
-    code = '  parameter Real m = 1 "as Mechanisms has it"; // Mechanisms.Units\n'
+    code = '  parameter Real m = 1 "as Mechanisms has it"; // Mechanisms.Functions\n'
     package(tmp_path / "modelica", "Own", code)
     builds.resolve_class(host, "Own.M", {}, tmp_path)
     assert names(Recorder.requests[0]) == ["Own"]
@@ -130,7 +130,7 @@ def test_the_place_does_not_depend_on_whether_the_folder_is_there(
 
 def test_a_folder_modelica_without_packages_is_no_obstacle(host: Host, tmp_path: Path) -> None:
     (tmp_path / "modelica").mkdir()
-    built = builds.build(host, "Mechanisms.Oscillators.MassSpringDamper")
+    built = builds.build(host, "Mechanisms.FMUs.MassSpringDamper")
     assert built.fmu.parent == Path("fmus")
     assert names(Recorder.requests[0]) == ["Mechanisms"]
 

@@ -216,7 +216,7 @@ TABLE = [
          ("dogbx", "'dogbox'")),
     Case("class that does not exist",
          swap('fmu = "oscillator.fmu"', 'class = "Mechanisms.Oscillators.MassSpringDampr"'),
-         ("MassSpringDampr", "Mechanisms.Oscillators.MassSpringDamper'")),
+         ("MassSpringDampr", "Mechanisms.FMUs.MassSpringDamper'")),
     Case("experiments that are not tables", unexpected_experiments,
          ("problem.toml:1", "must be a list of tables")),
     Case("integer of 400 digits", swap("initial = 2.5", f"initial = {'9' * 400}"),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow  # many builds or whole runs
 Capture = pytest.CaptureFixture[str]
 BuildFmu = Callable[[str], Path]
 
-OSCILLATOR = "Mechanisms.Oscillators.MassSpringDamper"
+OSCILLATOR = "Mechanisms.FMUs.MassSpringDamper"
 
 DECAY = """within ;
 package Tiny "Smallest library"

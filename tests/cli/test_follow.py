@@ -26,7 +26,7 @@ TIMES = np.arange(401) * 2e-3
 def folder(tmp_path_factory: pytest.TempPathFactory, build_fmu: Callable[[str], Path]) -> Path:
     """A problem whose own data file does not exist, and data in other units."""
     place = tmp_path_factory.mktemp("follow")
-    shutil.copy(build_fmu("Mechanisms.Oscillators.MassSpringDamper"), place / "msd.fmu")
+    shutil.copy(build_fmu("Mechanisms.FMUs.MassSpringDamper"), place / "msd.fmu")
     (place / "problem.toml").write_text(
         """
 [model]

@@ -203,7 +203,7 @@ def test_library_of_fmident_is_there(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MODELICAPATH", raising=False)
-    text = "model M\n  extends Mechanisms.Oscillators.MassSpringDamper(k=7);\nend M;\n"
+    text = "model M\n  extends Mechanisms.FMUs.MassSpringDamper(k=7);\nend M;\n"
     Path("M.mo").write_text(text)
     assert main(["build", "M.mo"]) == 0
     with open_fmu("fmus/M.fmu") as fmu:

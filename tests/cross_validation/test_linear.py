@@ -21,7 +21,7 @@ from fmident.problem.model import Problem
 
 from ..refused import refused
 
-AXIS = "Mechanisms.DriveTrains.PositioningAxisInverse"
+AXIS = "Mechanisms.FMUs.PositioningAxisInverse"
 NAMES = ("m", "viscousFriction", "coulombForce", "offset")
 COUNT = 12
 

@@ -14,7 +14,7 @@ from fmident.cli import main
 
 from .files import assert_refused, copied
 
-CLASS = "Mechanisms.Linkages.SliderCrankInverse"
+CLASS = "Mechanisms.FMUs.SliderCrankInverse"
 
 
 @pytest.fixture

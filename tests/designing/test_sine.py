@@ -23,7 +23,7 @@ from .files import assert_refused, copied
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
-CLASS = "Mechanisms.Oscillators.MassSpringDamper"
+CLASS = "Mechanisms.FMUs.MassSpringDamper"
 OMEGA0 = float(np.sqrt(400.0 / 3.0))
 WIDE = SineSettings("F", 1000.0, (1.0, 35.0), 5.0, 200.0)
 SETTINGS = SineSettings("F", 1000.0, (8.0, 15.0), 5.0, 100.0)

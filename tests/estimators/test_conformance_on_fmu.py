@@ -21,8 +21,8 @@ from fmident.testing import ConformanceProblem, Subject
 
 pytestmark = pytest.mark.slow
 
-OSCILLATOR = "Mechanisms.Oscillators.MassSpringDamper"
-AXIS = "Mechanisms.DriveTrains.PositioningAxisInverse"
+OSCILLATOR = "Mechanisms.FMUs.MassSpringDamper"
+AXIS = "Mechanisms.FMUs.PositioningAxisInverse"
 ESTIMATORS = load_plugins().estimators.registrations
 OPTIONS: dict[str, dict[str, Any]] = {
     "algebraic": {"known": {"b0": 1.0}},

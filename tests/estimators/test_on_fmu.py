@@ -25,7 +25,7 @@ from ..refused import refused
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
 ROOT = Path(__file__).parents[2]
-CLASS = "Mechanisms.Oscillators.MassSpringDamper"
+CLASS = "Mechanisms.FMUs.MassSpringDamper"
 TRUTH = {"m": 3.0, "d": 2.0, "k": 400.0}
 TIMES = np.linspace(0.0, 3.0, 601)
 

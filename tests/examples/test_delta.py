@@ -12,7 +12,7 @@ import pytest
 
 import fmident
 
-CLASS = "Mechanisms.Robots.DeltaInverse"
+CLASS = "Mechanisms.FMUs.DeltaInverse"
 STUDY = Path(__file__).parents[2] / "examples" / "delta"
 
 
@@ -108,6 +108,6 @@ def test_torques_of_the_true_parameters_keep_the_robot_on_its_path(
     monkeypatch.syspath_prepend(STUDY)
     study = load_script(STUDY / "feed_forward.py")
     monkeypatch.setattr(study.generate, "FMU", build_fmu(CLASS))
-    monkeypatch.setattr(study, "FORWARD", build_fmu("Mechanisms.Robots.DeltaForward"))
+    monkeypatch.setattr(study, "FORWARD", build_fmu("Mechanisms.FMUs.DeltaForward"))
     assert study.missed(study.generate.TRUTH) < 2e-3
     assert study.missed(study.generate.TRUTH | {"platformMass": 1.0}) > 1.0

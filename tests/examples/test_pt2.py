@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-CLASS = "Mechanisms.Oscillators.MassSpringDamper"
+CLASS = "Mechanisms.FMUs.MassSpringDamper"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import fmident
 
-CLASS = "Mechanisms.Robots.Tripod"
+CLASS = "Mechanisms.FMUs.Tripod"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

@@ -95,10 +95,10 @@ def make_result() -> Callable[..., EstimationResult]:
             ),
             fits=(_fit("tau[1]", samples), _fit("tau[2]", samples)),
             findings=(finding("noise-not-given", "The noise was estimated from the residuals"),),
-            fmu_name="Mechanisms.Robots.DeltaInverse",
+            fmu_name="Mechanisms.FMUs.DeltaInverse",
             fmu_guid="{1234}",
             fmu_tool="fmident embedded 0.1.0",
-            fmu_path=Path("fmus/Mechanisms.Robots.DeltaInverse.fmu"),
+            fmu_path=Path("fmus/Mechanisms.FMUs.DeltaInverse.fmu"),
             settings={"solver": "ceres"},
         )
         return replace(result, **changes)

@@ -76,7 +76,7 @@ def test_json_has_the_documented_keys(make_result: MakeResult) -> None:
         "initial": 123456.0, "final": 9375.25, "name": "time-domain", "options": {}
     }  # fmt: skip
     assert content["fmu"] == {
-        "name": "Mechanisms.Robots.DeltaInverse",
+        "name": "Mechanisms.FMUs.DeltaInverse",
         "guid": "{1234}",
         "generation_tool": "fmident embedded 0.1.0",
     }

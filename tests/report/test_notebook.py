@@ -65,7 +65,7 @@ def test_an_estimation_shows_verdict_and_parameters(make_result: MakeResult) -> 
     page = Page(make_result()._repr_html_())
     assert "doubtful" in page.classes or "good" in page.classes
     assert not page.tags & {"script", "figure"}  # a notebook has no script of the report
-    for words in ("Mechanisms.Robots.DeltaInverse", "95.11", "[94.90, 95.32]", "N.s/m", "fixed"):
+    for words in ("Mechanisms.FMUs.DeltaInverse", "95.11", "[94.90, 95.32]", "N.s/m", "fixed"):
         assert words in page.text
 
 

@@ -30,9 +30,9 @@ from ..fmu.exchange import build_twin
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = (
-    "Mechanisms.DriveTrains.PositioningAxisClosedLoop",
-    "Mechanisms.Friction.RotationalLuGre",
-    "Mechanisms.Oscillators.MassSpringDamper",
+    "Mechanisms.FMUs.PositioningAxisClosedLoop",
+    "Mechanisms.FMUs.SlideWithLuGreFriction",
+    "Mechanisms.FMUs.MassSpringDamper",
 )
 
 
@@ -101,7 +101,7 @@ def integrated_by_fmpy(fmu: Path, setup: SimulationSetup, tolerance: float) -> F
     return np.column_stack([found[name].astype(float) for name in setup.output_names])
 
 
-HELD_UNTIL = {"Mechanisms.Robots.DeltaForward": 0.4}
+HELD_UNTIL = {"Mechanisms.FMUs.DeltaForward": 0.4}
 """Seconds after which inputs that stay as they are move a model to where it cannot go."""
 
 

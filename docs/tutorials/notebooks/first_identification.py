@@ -44,7 +44,7 @@ np.savetxt("measured.csv", table, delimiter=",", header=header, comments="")
 Path("problem.toml").write_text(
     """\
 [model]
-class = "Mechanisms.Oscillators.MassSpringDamper"
+class = "Mechanisms.FMUs.MassSpringDamper"
 
 [parameters]
 m = { initial = 1.0, bounds = [0.1, 20.0] }

@@ -58,7 +58,7 @@ arguments = {
     "outputs": {"x": {"column": "position", "sigma": 0.1}},
     "experiments": {"release": {"role": "validation", "start_values": {"x_start": 0.02}}},
 }
-problem = fmident.Problem.from_frames("Mechanisms.Oscillators.MassSpringDamper", data, **arguments)
+problem = fmident.Problem.from_frames("Mechanisms.FMUs.MassSpringDamper", data, **arguments)
 problem
 
 # %%
@@ -84,7 +84,7 @@ profiles
 # %%
 arguments["parameters"]["d"] = {"initial": 0.0, "fixed": True}
 without = fmident.estimate(
-    fmident.Problem.from_frames("Mechanisms.Oscillators.MassSpringDamper", data, **arguments)
+    fmident.Problem.from_frames("Mechanisms.FMUs.MassSpringDamper", data, **arguments)
 )
 both = fmident.compare(result, without, names=["with damping", "without"])
 both

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.slow  # builds or starts processes throughout
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "ci" / "prove_openmodelica.py"
-SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
-DELTA = "Mechanisms.Robots.DeltaInverse"
+SLIDE = "Mechanisms.FMUs.SlideWithLuGreFriction"
+DELTA = "Mechanisms.FMUs.DeltaInverse"
 STEPS = (
     "validate_class",
     "compare_with_model_exchange",
@@ -65,7 +65,7 @@ def test_runnable_classes(proof: ModuleType, tmp_path: Path) -> None:
 def test_classes_of_the_project(proof: ModuleType) -> None:
     names = proof.runnable_classes(ROOT / "modelica" / "Mechanisms")
     assert SLIDE in names
-    assert "Mechanisms.Robots.DeltaInverse" in names
+    assert "Mechanisms.FMUs.DeltaInverse" in names
     assert not [n for n in names if ".Partial" in n or ".Icons." in n]
 
 
@@ -281,15 +281,6 @@ def members(fmu: Path) -> dict[str, bytes]:
     text, count = re.subn(rb'generationDateAndTime="[^"]*"', b"", found["modelDescription.xml"])
     assert count <= 1
     return {**found, "modelDescription.xml": text}
-
-
-def test_counterparts(proof: ModuleType) -> None:
-    sources = [ROOT / "modelica" / "Mechanisms", ROOT / "modelica" / "MechanismsMSL"]
-    tripod = "Mechanisms.Robots.Tripod"
-    assert proof.counterpart("MechanismsMSL.Robots.Tripod", sources) == tripod
-    assert proof.counterpart(tripod, sources) == tripod
-    assert proof.counterpart("MechanismsMSL.Robots.TripodWithEvents", sources) is None
-    assert proof.counterpart("MechanismsMSL.Robots.Tripod", sources[1:]) is None
 
 
 def test_the_catalogues_settings_are_used(proof: ModuleType, tmp_path: Path) -> None:

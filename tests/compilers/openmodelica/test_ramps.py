@@ -39,8 +39,8 @@ from ...kept import library_fmu
 pytestmark = pytest.mark.slow  # builds or starts processes throughout
 
 MECHANISMS = Path(__file__).parents[3] / "modelica" / "Mechanisms"
-SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
-TRIPOD = "Mechanisms.Robots.Tripod"
+SLIDE = "Mechanisms.FMUs.SlideWithLuGreFriction"
+TRIPOD = "Mechanisms.FMUs.Tripod"
 EMBEDDED = pytest.importorskip("fmident.compilers.embedded")
 
 

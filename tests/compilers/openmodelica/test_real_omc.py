@@ -14,7 +14,7 @@ from fmident.fmu import SimulationSetup, open_fmu, read_description
 
 pytestmark = [pytest.mark.omc, pytest.mark.slow]
 MECHANISMS = Path(__file__).parents[3] / "modelica" / "Mechanisms"
-SLIDE = "Mechanisms.DriveTrains.SlideWithLuGreFriction"
+SLIDE = "Mechanisms.FMUs.SlideWithLuGreFriction"
 
 
 def build(name: str, source: Path, folder: Path, tolerance: float | None = None, **options) -> Path:

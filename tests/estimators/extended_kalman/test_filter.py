@@ -230,7 +230,7 @@ def test_an_output_without_sigma_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def fmu(build_fmu: Callable[[str], Path]) -> Iterator[Fmu]:
-    with open_fmu(build_fmu("Mechanisms.Oscillators.MassSpringDamper")) as opened:
+    with open_fmu(build_fmu("Mechanisms.FMUs.MassSpringDamper")) as opened:
         yield opened
 
 

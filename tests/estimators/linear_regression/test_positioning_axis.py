@@ -18,7 +18,7 @@ DATA = Path(
         "FMIDENT_EMPS_DATA", ROOT.parent / "shared" / "data" / "emps" / "identification.csv"
     )
 )
-CLASS = "Mechanisms.DriveTrains.PositioningAxisInverse"
+CLASS = "Mechanisms.FMUs.PositioningAxisInverse"
 
 PUBLISHED = {
     "m": (95.1089, 0.1085),

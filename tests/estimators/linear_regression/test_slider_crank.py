@@ -24,7 +24,7 @@ from ...kept import library_fmu
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "slider-crank"
-CLASS = "Mechanisms.Linkages.SliderCrankInverse"
+CLASS = "Mechanisms.FMUs.SliderCrankInverse"
 
 PAPER = {
     "inertia1_base": "inertia1 + 0.0064*mass2 + 0.0064*mass3",

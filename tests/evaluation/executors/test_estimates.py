@@ -142,7 +142,7 @@ def test_an_fmu_of_the_embedded_compiler_begins_here(build_fmu: Any, tmp_path: P
     from fmident.data.experiment import Experiment, Measurement
     from fmident.problem.model import Parameter
 
-    path = build_fmu("Mechanisms.Oscillators.MassSpringDamper")
+    path = build_fmu("Mechanisms.FMUs.MassSpringDamper")
     times = np.linspace(0.0, 1.0, 101)
     measured = Measurement("x", "x", "x", np.sin(times), None)
     problem = replace(

@@ -438,7 +438,7 @@ class Entry:
     class_name
         Full Modelica name; empty for an FMU from another tool, which is not built here.
     file
-        Name of the FMU, such as ``Mechanisms.Robots.Tripod.fmu``.
+        Name of the FMU, such as ``Mechanisms.FMUs.Tripod.fmu``.
     sources
         Modelica packages: that of the class, and those it uses.
     compilers

@@ -51,7 +51,7 @@ A folder that is not empty is refused; nothing is overwritten.""",
         "build:run",
         "compile Modelica classes to FMUs",
         """\
-  fmident build Mechanisms.Robots.DeltaInverse
+  fmident build Mechanisms.FMUs.DeltaInverse
   fmident build path/to/Pumps.mo --class Pumps.Centrifugal --tolerance 1e-8
   fmident build --all -o build/fmus
 

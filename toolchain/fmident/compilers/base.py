@@ -25,7 +25,7 @@ class BuildRequest:
     Parameters
     ----------
     class_name
-        Full Modelica name, such as ``Mechanisms.Robots.DeltaInverse``.
+        Full Modelica name, such as ``Mechanisms.FMUs.DeltaInverse``.
     sources
         Modelica files, or folders with ``package.mo``. The first one that contains the
         class's top-level package is used.

@@ -27,15 +27,14 @@ def models() -> list[str]:
 
 
 def test_the_library_has_models() -> None:
-    assert "Mechanisms.Robots.DeltaInverse" in models()
-    assert "Mechanisms.Oscillators.MassSpringDamper" in models()
+    assert "Mechanisms.FMUs.DeltaInverse" in models()
+    assert "Mechanisms.FMUs.MassSpringDamper" in models()
 
 
 @pytest.mark.each_time(
-    "Mechanisms.Friction.RotationalCoulombViscous",
-    "Mechanisms.Friction.RotationalLuGre",
-    "Mechanisms.Friction.TranslationalCoulombViscous",
-    "Mechanisms.Friction.TranslationalLuGre",
+    "Mechanisms.FMUs.MassSpringDamper",
+    "Mechanisms.FMUs.PositioningAxisInverse",
+    "Mechanisms.FMUs.RotaryDriveWithEvents",
     "Mechanisms.Sources.FourierMotion",
     "Mechanisms.Sources.SumOfSines",
 )

@@ -33,7 +33,7 @@ def plan_loading(class_name: str, sources: Sequence[Path]) -> LoadPlan:
     if not CLASS_NAME.fullmatch(class_name):
         raise CompilationError(
             f"'{class_name}' is not the full name of a Modelica class",
-            hint="give names with dots between, such as Mechanisms.Robots.DeltaInverse",
+            hint="give names with dots between, such as Mechanisms.FMUs.DeltaInverse",
         )
     for source in sources:
         if not source.exists():

@@ -127,8 +127,8 @@ def number(value: float | None) -> str | None:
 def model_identifier(class_name: str) -> str:
     """Return a C identifier for a Modelica class: the name of the binary.
 
-    >>> model_identifier("Mechanisms.Robots.DeltaInverse")
-    'Mechanisms_Robots_DeltaInverse'
+    >>> model_identifier("Mechanisms.FMUs.DeltaInverse")
+    'Mechanisms_FMUs_DeltaInverse'
     """
     identifier = re.sub(r"[^A-Za-z0-9_]", "_", class_name)
     return identifier if identifier[:1].isalpha() else f"m_{identifier}"
