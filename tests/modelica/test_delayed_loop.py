@@ -10,7 +10,7 @@ from machines import Workshop
 from motions import window_means
 from scipy.integrate import solve_ivp
 
-CLASS = "DriveTrains.PositioningAxisDelayedLoop"
+CLASS = "FMUs.PositioningAxisDelayedLoop"
 TIMES = np.linspace(0.0, 1.0, 2001)
 KNOTS, TARGETS = [0.0, 0.2, 0.5, 0.7, 1.0], [0.0, 0.04, 0.04, -0.01, 0.03]
 REFERENCE = np.interp(TIMES, KNOTS, TARGETS)
@@ -52,7 +52,7 @@ def test_agrees_with_a_right_side_written_by_hand(workshop: Workshop) -> None:
 
 
 def test_tends_to_the_continuous_loop_as_the_delays_vanish(workshop: Workshop) -> None:
-    plain = workshop.machine("DriveTrains.PositioningAxisClosedLoop").simulate(
+    plain = workshop.machine("FMUs.PositioningAxisClosedLoop").simulate(
         TIMES, {"q_ref": REFERENCE}, ("q",), tolerance=1e-11
     )["q"]
 

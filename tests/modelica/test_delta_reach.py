@@ -24,7 +24,7 @@ def test_pose_out_of_reach_names_arm_and_time(workshop: Workshop, arm: int) -> N
     for i in (1, 2, 3):
         hanging = 1.4 if i == arm % 3 + 1 else 1.2
         inputs[f"q[{i}]"] = np.where((times > 0.495) & (i == arm), -0.9, hanging)
-    machine = workshop.machine("Robots.DeltaInverse")
+    machine = workshop.machine("FMUs.DeltaInverse")
     with pytest.raises(SimulationError) as caught:
         machine.simulate(times, inputs, ("tau[1]",), {"lowerArmLength": 0.27})
     message = str(caught.value)
@@ -34,7 +34,7 @@ def test_pose_out_of_reach_names_arm_and_time(workshop: Workshop, arm: int) -> N
 
 
 def test_robot_simulates_again_after_the_error(workshop: Workshop) -> None:
-    machine = workshop.machine("Robots.DeltaInverse")
+    machine = workshop.machine("FMUs.DeltaInverse")
     times = np.array([0.0, 1.0])
     inputs = {f"q[{i}]": np.full(2, 0.6) for i in (1, 2, 3)}
     before = machine.simulate(times, inputs, ("tau[1]",))["tau[1]"]
@@ -54,7 +54,7 @@ def test_joint_limit_names_arm_and_time(workshop: Workshop, arm: int, torque: fl
     inputs = {f"tau[{i}]": np.full(101, -0.1) for i in (1, 2, 3)}
     inputs[f"tau[{arm}]"] = np.where(times < 0.25, -0.1, torque)
     with pytest.raises(SimulationError) as caught:
-        workshop.machine("Robots.DeltaForward").simulate(times, inputs, ("q[1]",))
+        workshop.machine("FMUs.DeltaForward").simulate(times, inputs, ("q[1]",))
     message = str(caught.value)
     assert f"arm {arm} has passed a joint limit" in message
     assert re.search(r"t = 0\.[3-9]\d* s", message)
@@ -64,6 +64,6 @@ def test_arms_side_by_side_are_named(workshop: Workshop) -> None:
     """Base and platform of one size, two arms that hang: their lower arms coincide."""
     times = np.array([0.0, 1.0])
     inputs = {f"q[{i}]": np.full(2, q) for i, q in ((1, 0.5), (2, 0.5 * np.pi), (3, 0.5 * np.pi))}
-    machine = workshop.machine("Robots.DeltaInverse")
+    machine = workshop.machine("FMUs.DeltaInverse")
     with refused(Code.SIMULATION_FAILED, SimulationError, match="arms 2 and 3"):
         machine.simulate(times, inputs, ("tau[1]",), {"platformRadius": 0.2})

@@ -61,14 +61,14 @@ def test_mass_spring_damper_exactly(workshop: Workshop, values: dict[str, float]
         state = (transition @ np.array([*state, now, (then - now) / step]))[:2]
         rows.append(state)
     expected = np.array(rows)
-    signals = workshop.machine("Oscillators.MassSpringDamper").simulate(
+    signals = workshop.machine("FMUs.MassSpringDamper").simulate(
         times, {"F": force}, ("x", "v", "a"), values, 1e-10
     )
     assert relative(signals["x"], expected[:, 0]) < 1e-6
     assert relative(signals["v"], expected[:, 1]) < 1e-6
     acceleration = (force - d * expected[:, 1] - k * expected[:, 0]) / m
     assert relative(signals["a"], acceleration) < 1e-6
-    normal = workshop.machine("Oscillators.MassSpringDamperNormalForm").simulate(
+    normal = workshop.machine("FMUs.MassSpringDamperNormalForm").simulate(
         times,
         {"u": force / m},
         ("x", "v", "a"),
@@ -150,7 +150,7 @@ def test_positioning_axis_closed_loop(workshop: Workshop) -> None:
 def test_positioning_axis_never_passes_the_voltage_limit(workshop: Workshop) -> None:
     times = np.linspace(0.0, 3.0, 301)
     step = np.where(times < 0.5, 0.0, 0.2)
-    signals = workshop.machine("DriveTrains.PositioningAxisClosedLoop").simulate(
+    signals = workshop.machine("FMUs.PositioningAxisClosedLoop").simulate(
         times, {"q_ref": step}, ("voltage", "q"), {}
     )
     assert np.max(np.abs(signals["voltage"])) <= 10.0

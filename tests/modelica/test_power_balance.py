@@ -34,11 +34,11 @@ AXIS_MOTION = Fourier(
 @pytest.mark.parametrize(
     ("class_name", "motions", "parameters"),
     [
-        ("Robots.DeltaInverse", ARM_MOTIONS, {}),
-        ("Robots.DeltaInverse", ARM_MOTIONS, {"gearEfficiency": 0.6, "lowerArmMass": 0.9}),
-        ("Linkages.SliderCrankInverse", (CRANK_MOTION,), {}),
+        ("FMUs.DeltaInverse", ARM_MOTIONS, {}),
+        ("FMUs.DeltaInverse", ARM_MOTIONS, {"gearEfficiency": 0.6, "lowerArmMass": 0.9}),
+        ("FMUs.SliderCrankInverse", (CRANK_MOTION,), {}),
         (
-            "Linkages.SliderCrankInverse",
+            "FMUs.SliderCrankInverse",
             (CRANK_MOTION,),
             {
                 "momentY1": 0.003,
@@ -48,7 +48,7 @@ AXIS_MOTION = Fourier(
                 "gravity[1]": 3.0,
             },
         ),
-        ("DriveTrains.PositioningAxisInverse", (AXIS_MOTION,), {}),
+        ("FMUs.PositioningAxisInverse", (AXIS_MOTION,), {}),
     ],
 )
 def test_inverse_machine(

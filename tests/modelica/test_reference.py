@@ -41,12 +41,12 @@ def compare(
 @pytest.mark.parametrize(
     ("class_name", "file", "inputs", "only_in_file"),
     [
-        ("Robots.DeltaInverse", "delta_inverse_fourier", MOTION, {"barDistance"}),
-        ("Robots.DeltaInverse", "delta_inverse_fourier_lossless", MOTION, {"barDistance"}),
-        ("Robots.DeltaInverse", "delta_inverse_pick_and_place", MOTION, {"barDistance"}),
-        ("Linkages.SliderCrankInverse", "slider_crank_inverse", CRANK_INPUTS, set()),
-        ("Linkages.SliderCrankInverse", "slider_crank_inverse_free", CRANK_INPUTS, set()),
-        ("DriveTrains.PositioningAxisInverse", "positioning_axis_inverse", CRANK_INPUTS, set()),
+        ("FMUs.DeltaInverse", "delta_inverse_fourier", MOTION, {"barDistance"}),
+        ("FMUs.DeltaInverse", "delta_inverse_fourier_lossless", MOTION, {"barDistance"}),
+        ("FMUs.DeltaInverse", "delta_inverse_pick_and_place", MOTION, {"barDistance"}),
+        ("FMUs.SliderCrankInverse", "slider_crank_inverse", CRANK_INPUTS, set()),
+        ("FMUs.SliderCrankInverse", "slider_crank_inverse_free", CRANK_INPUTS, set()),
+        ("FMUs.PositioningAxisInverse", "positioning_axis_inverse", CRANK_INPUTS, set()),
     ],
 )
 def test_inverse_machine_matches_reference(
@@ -64,23 +64,23 @@ def test_inverse_machine_matches_reference(
 @pytest.mark.parametrize(
     ("class_name", "file", "inputs", "bound"),
     [
-        ("DriveTrains.PositioningAxisClosedLoop", "positioning_axis_closed_loop", ("q_ref",), 1e-6),
-        ("DriveTrains.RotaryDrive", "rotary_drive", ("motorTorque",), 1e-6),
+        ("FMUs.PositioningAxisClosedLoop", "positioning_axis_closed_loop", ("q_ref",), 1e-6),
+        ("FMUs.RotaryDrive", "rotary_drive", ("motorTorque",), 1e-6),
         (
-            "DriveTrains.SlideWithLuGreFriction",
+            "FMUs.SlideWithLuGreFriction",
             "slide_with_lugre_friction_presliding",
             ("u",),
             1e-5,
         ),
         (
-            "DriveTrains.SlideWithLuGreFriction",
+            "FMUs.SlideWithLuGreFriction",
             "slide_with_lugre_friction_break_away",
             ("u",),
             1e-5,
         ),
-        ("Robots.Tripod", "tripod_pick_and_place", TRIPOD_INPUTS, 1e-5),
-        ("Robots.TripodInverse", "tripod_inverse", MOTION, 1e-6),
-        ("Robots.DeltaForward", "delta_forward", ("tau[1]", "tau[2]", "tau[3]"), 1e-6),
+        ("FMUs.Tripod", "tripod_pick_and_place", TRIPOD_INPUTS, 1e-5),
+        ("FMUs.TripodInverse", "tripod_inverse", MOTION, 1e-6),
+        ("FMUs.DeltaForward", "delta_forward", ("tau[1]", "tau[2]", "tau[3]"), 1e-6),
     ],
 )
 def test_forward_machine_matches_reference(
@@ -94,7 +94,7 @@ def test_forward_machine_matches_reference(
 def test_rotary_drive_with_lugre_friction_matches_reference(workshop: Workshop) -> None:
     deviations = compare(
         workshop,
-        "DriveTrains.RotaryDriveWithLuGreFriction",
+        "FMUs.RotaryDriveWithLuGreFriction",
         "rotary_drive_with_lugre_friction",
         ("motorTorque",),
         1e-12,

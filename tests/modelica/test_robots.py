@@ -45,7 +45,7 @@ def test_delta_accelerates_as_by_lagrange(workshop: Workshop, changed: dict[str,
     energies = ("kineticEnergy", "potentialEnergy", "inputPower", "dissipatedPower")
     start = {"q_start[1]": 0.5, "q_start[2]": 0.8, "qd_start[3]": 2.0}
     start |= {"q_min": -3.0, "q_max": 3.0}
-    signals = workshop.machine("Robots.DeltaForward").simulate(
+    signals = workshop.machine("FMUs.DeltaForward").simulate(
         times, columns(tau=tau), [*names, *energies], changed | start
     )
     assert np.ptp(vector(signals, "qd")) > 1.0
@@ -64,7 +64,7 @@ def test_delta_accelerates_as_by_lagrange(workshop: Workshop, changed: dict[str,
 def test_delta_accelerates_as_in_the_reference_of_its_inverse(workshop: Workshop) -> None:
     """Torques of the standard library's delta robot give back its accelerations, row by row."""
     reference = read_reference("delta_inverse_fourier")
-    machine = workshop.machine("Robots.DeltaForward")
+    machine = workshop.machine("FMUs.DeltaForward")
     q, qd, qdd, tau = (vector(reference.signals, n) for n in ("q", "qd", "qdd", "tau"))
     for row in range(0, len(q), 25):
         start = {f"q_start[{i}]": q[row, i - 1] for i in ARMS}
@@ -84,7 +84,7 @@ def test_delta_of_upper_arms_alone_is_three_pendulums(workshop: Workshop) -> Non
     p = lagrange.DELTA
     parameters = LOSSLESS | {"lowerArmMass": 0.0, "platformMass": 0.0, "q_max": 2.0}
     parameters |= {f"q_start[{i}]": 0.5 * np.pi + a for i, a in zip(ARMS, amplitudes, strict=True)}
-    signals = workshop.machine("Robots.DeltaForward").simulate(
+    signals = workshop.machine("FMUs.DeltaForward").simulate(
         times, {}, [f"q[{i}]" for i in ARMS], parameters, 1e-11
     )
     weight = p["upperArmMass"] * p["gravity"] * p["upperArmLength"] / 2.0
@@ -98,7 +98,7 @@ def test_delta_of_upper_arms_alone_is_three_pendulums(workshop: Workshop) -> Non
 def test_delta_without_losses_keeps_its_energy(workshop: Workshop, gravity: float) -> None:
     times = np.linspace(0.0, 0.2, 21)
     start = {"qd_start[1]": 2.0, "qd_start[2]": -3.0, "qd_start[3]": 1.0, "gravity": gravity}
-    signals = workshop.machine("Robots.DeltaForward").simulate(
+    signals = workshop.machine("FMUs.DeltaForward").simulate(
         times, {}, ("kineticEnergy", "potentialEnergy", "qd[1]"), LOSSLESS | start, 1e-11
     )
     kinetic, potential, speed = signals.values()
@@ -110,7 +110,7 @@ def test_delta_rests_under_the_torques_of_virtual_work(workshop: Workshop) -> No
     """The slope of the potential energy along each arm, over the gear ratio, holds the robot."""
     p, q = lagrange.DELTA, np.array([0.3, 0.6, 0.9])
     robot = lagrange.delta(p)
-    machine = workshop.machine("Robots.DeltaForward")
+    machine = workshop.machine("FMUs.DeltaForward")
     start = {f"q_start[{i}]": a for i, a in zip(ARMS, q, strict=True)}
 
     def at(tau: F64) -> Signals:
@@ -141,7 +141,7 @@ def test_tripod_with_its_drives_held_oscillates_vertically(workshop: Workshop) -
     times = np.linspace(0.0, 0.2, 201)
     phase = damped * times
     z = np.exp(-decay * times) * (np.cos(phase) + decay / damped * np.sin(phase)) * amplitude
-    signals = workshop.machine("Robots.TripodInverse").simulate(
+    signals = workshop.machine("FMUs.TripodInverse").simulate(
         times,
         {},
         ("toolPosition[3]", "driveTorque[1]"),
@@ -168,7 +168,7 @@ def test_tripod_torques_by_lagrange(workshop: Workshop) -> None:
     )
     names = ("driveTorque", "carriagePosition", "toolPosition", "toolVelocity")
     outputs = [f"{n}[{i}]" for n in names for i in ARMS] + ["kineticEnergy", "potentialEnergy"]
-    signals = workshop.machine("Robots.TripodInverse").simulate(
+    signals = workshop.machine("FMUs.TripodInverse").simulate(
         times, motion, outputs, changed | {"toolPosition_start[3]": -height}
     )
     robot = lagrange.tripod(p)

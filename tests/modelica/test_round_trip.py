@@ -12,11 +12,11 @@ def test_slider_crank(workshop: Workshop) -> None:
     tau = 0.25 * np.sin(5.65 * times + 0.4) + 0.1 * np.sin(2.2 * times + 0.3)
     motion = ("q", "qd", "qdd")
     parameters = {"momentY2": -0.01, "gravity[1]": 2.0, "mass3": 0.3}
-    forward = workshop.machine("Linkages.SliderCrankForward").simulate(
+    forward = workshop.machine("FMUs.SliderCrankForward").simulate(
         times, {"tau": tau}, motion, parameters
     )
     assert np.ptp(forward["q"]) > 1.0
-    inverse = workshop.machine("Linkages.SliderCrankInverse").simulate(
+    inverse = workshop.machine("FMUs.SliderCrankInverse").simulate(
         times, forward, ("tau",), parameters
     )
     assert np.max(np.abs(inverse["tau"] - tau)) < 1e-6 * np.max(np.abs(tau))
@@ -26,11 +26,11 @@ def test_positioning_axis(workshop: Workshop) -> None:
     times = np.linspace(0.0, 3.0, 3001)
     reference = 0.12 * (1.0 - np.cos(2.0 * times)) + 0.01 * (1.0 - np.cos(11.0 * times))
     parameters = {"m": 80.0, "coulombForce": 30.0}
-    forward = workshop.machine("DriveTrains.PositioningAxisClosedLoop").simulate(
+    forward = workshop.machine("FMUs.PositioningAxisClosedLoop").simulate(
         times, {"q_ref": reference}, ("q", "qd", "qdd", "force"), parameters
     )
     force = forward.pop("force")
-    inverse = workshop.machine("DriveTrains.PositioningAxisInverse").simulate(
+    inverse = workshop.machine("FMUs.PositioningAxisInverse").simulate(
         times, forward, ("force",), parameters
     )
     assert np.max(np.abs(inverse["force"] - force)) < 1e-6 * np.max(np.abs(force))
@@ -42,11 +42,9 @@ def test_delta(workshop: Workshop) -> None:
     tau = {f"tau[{k}]": -0.15 + 0.2 * np.sin(7.0 * times + k) for k in (1, 2, 3)}
     motion = [f"{name}[{k}]" for name in ("q", "qd", "qdd") for k in (1, 2, 3)]
     parameters = {"gearEfficiency": 0.7, "lowerArmMass": 0.3}
-    forward = workshop.machine("Robots.DeltaForward").simulate(times, tau, motion, parameters)
+    forward = workshop.machine("FMUs.DeltaForward").simulate(times, tau, motion, parameters)
     assert np.ptp(forward["q[1]"]) > 0.3
-    inverse = workshop.machine("Robots.DeltaInverse").simulate(
-        times, forward, list(tau), parameters
-    )
+    inverse = workshop.machine("FMUs.DeltaInverse").simulate(times, forward, list(tau), parameters)
     for name, given in tau.items():
         assert np.max(np.abs(inverse[name] - given)) < 1e-6 * np.max(np.abs(given))
 

@@ -25,7 +25,7 @@ def response(machine: Machine, standard: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def crank(workshop: Workshop) -> Machine:
-    return workshop.machine("Linkages.SliderCrankInverse")
+    return workshop.machine("FMUs.SliderCrankInverse")
 
 
 def test_superposition(crank: Machine) -> None:

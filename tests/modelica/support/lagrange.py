@@ -302,7 +302,7 @@ def main() -> None:
         names = [f"{key} [{units[key.partition('[')[0]]}]" for key in rows[0]]
         lines = [
             "# Lagrange's equations in redundant coordinates, tests/modelica/support/lagrange.py",
-            f"# model: Mechanisms.Robots.{model}",
+            f"# model: Mechanisms.FMUs.{model}",
             f"# date: {date.today()}",
             f"# simulation: {SOLVER}",
             f"# input: {given}",

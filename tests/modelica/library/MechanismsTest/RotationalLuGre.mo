@@ -1,0 +1,5 @@
+within MechanismsTest;
+model RotationalLuGre "LuGre friction of a shaft that moves at a given speed"
+  extends PartialRotationalFriction(redeclare Mechanisms.Friction.RotationalLuGre friction);
+  annotation (experiment(StopTime=1, Tolerance=1e-9, Interval=0.001));
+end RotationalLuGre;
