@@ -63,6 +63,17 @@ def slider_crank(figure: Figure, colours: Palette) -> None:
     draw_fit(figure, colours, fit, 1.0, "crank torque (N.m)", (1.0, 5.0))
 
 
+@picture("positioning-axis", height=2.7)
+def positioning_axis(figure: Figure, colours: Palette) -> None:
+    """Draw the force that moves the axis steadily, with its published parameters."""
+    axes = figure.subplots()
+    speeds = np.concatenate([-np.logspace(-0.7, -5, 200), np.logspace(-5, -0.7, 200)])
+    force = 203.5034 * speeds + 20.3935 * np.tanh(speeds / 1e-3) - 3.1648
+    axes.axhline(0.0, color=colours.grid, lw=0.8)
+    axes.plot(speeds, force, color=colours.fitted, lw=1.3)
+    axes.set(xlabel="speed (m/s)", ylabel="force (N)")
+
+
 @picture("across-events", height=2.7)
 def across_events(figure: Figure, colours: Palette) -> None:
     """Draw the speed of the drive that sticks and slips."""

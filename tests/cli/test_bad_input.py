@@ -215,7 +215,7 @@ TABLE = [
          swap('name = "least-squares"', 'name = "least-squares"\nmethod = "dogbx"'),
          ("dogbx", "'dogbox'")),
     Case("class that does not exist",
-         swap('fmu = "oscillator.fmu"', 'class = "Mechanisms.Oscillators.MassSpringDampr"'),
+         swap('fmu = "oscillator.fmu"', 'class = "Mechanisms.FMUs.MassSpringDampr"'),
          ("MassSpringDampr", "Mechanisms.FMUs.MassSpringDamper'")),
     Case("experiments that are not tables", unexpected_experiments,
          ("problem.toml:1", "must be a list of tables")),

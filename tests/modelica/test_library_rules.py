@@ -36,7 +36,7 @@ def code(file: Path) -> str:
     """
     text = re.sub(r'"(?:\\.|[^"\\])*"', '""', file.read_text(), flags=re.DOTALL)
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
-    return re.sub(r"\b(?:min|max|smooth)\s*=|\bdelay\b(?!\s*\()", "", text)
+    return re.sub(r"\b(?:min|max|smooth)\s*=|\bdelay\b(?!\s*\()|\bTime delay\b", "", text)
 
 
 def kind(file: Path) -> str:
