@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from fmident.api import builds
+from fmident.api.problems import plugins_of
 from fmident.catalog import CatalogError, read_catalog
 from fmident.compilers.conversions import conversions, renamed_class
-from fmident.errors import CompilationError
+from fmident.errors import CompilationError, Diagnostic
 
 from ..api.test_builds import Recorder, host
 
@@ -130,6 +131,16 @@ def test_build_is_of_the_present_class(host: builds.Host, tmp_path: Path) -> Non
         builds.build(host, "Merge.Cart")
 
 
+def test_problem_file_is_told_once(host: builds.Host, tmp_path: Path) -> None:
+    library(tmp_path / "modelica")
+    told: list[Diagnostic] = []
+    find = plugins_of(host, told.extend).model
+    assert find is not None
+    assert find("Lib.Old.Cart", {}, tmp_path).name == "Lib.New.Cart.fmu"
+    wanted = "Lib.Old.Cart is called Lib.New.Cart since Lib 2.0.0"
+    assert [note.message for note in told].count(wanted) == 1
+
+
 def test_merged_library_among_the_installed_ones(
     host: builds.Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +169,6 @@ def test_catalogue(tmp_path: Path) -> None:
         ("Lib.New.Cart", "m.fmu"),
     ]
     assert [str(n) for n in catalog.notes] == [
-        f"{file}:5: note: Lib.Old.Pole is called Lib.New.Rod since Lib 2.0.0 [renamed-class]",
-        f"{file}:7: note: Merged.Cart is called Lib.New.Cart since Lib 2.0.0 [renamed-class]",
+        f"{file}:5: note: Lib.Old.Pole is called Lib.New.Rod since Lib 2.0.0",
+        f"{file}:7: note: Merged.Cart is called Lib.New.Cart since Lib 2.0.0",
     ]

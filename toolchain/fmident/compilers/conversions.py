@@ -72,7 +72,7 @@ def renamed_class(name: str, libraries: Iterable[Path]) -> RenamedClass | None:
             text = f"{name} is called {new} since {version}"
             if name in classes:
                 text = f"{name} is another class since {version}; the former one is called {new}"
-            note = Diagnostic("note", text, rule="renamed-class")
+            note = Diagnostic("note", text)
             return RenamedClass(name if name in classes else new, note)
     return None
 
