@@ -11,7 +11,7 @@ package Mechanisms "Machines with friction, made for the estimation of their par
     conversion(
       from(version={"0.3.0","0.4.0"},
         script="modelica://Mechanisms/Resources/Scripts/ConvertFromMechanisms_0.4.0.mos"),
-      from(version={"0.1.0","0.2.0"},
+      from(version={"0.1.0","0.2.0"}, to="0.4.0",
         script="modelica://Mechanisms/Resources/Scripts/ConvertFromMechanisms_0.2.0.mos")),
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Line(points={{23.5,-42.5},{78.8,-42.5}}, color={64,64,64}),

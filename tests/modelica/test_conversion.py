@@ -39,7 +39,9 @@ def unknown(text: str) -> set[str]:
 
 def test_converted_models_name_classes_of_the_library(modern: tuple[str, list[str]]) -> None:
     text, _ = modern
-    assert names_of(text, ["MechanismsMSL"]) == []
+    assert "MechanismsMSL" not in {
+        n.full.partition(".")[0] for n in names_of(text, ["MechanismsMSL"])
+    }
     assert "Mechanisms.FMUs." in text
     assert unknown(text) == {"Modelica.Units.SI.FirstMoment"}  # a message says so
 
