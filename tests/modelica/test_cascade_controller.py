@@ -11,7 +11,7 @@ GAINS = {"gearFactor": 100.0, "positionGain": 30.0, "speedGain": 0.056, "integra
 
 def test_law_within_the_limit(workshop: Workshop) -> None:
     """Constant small errors: the integral grows linearly, the torque is the sum of its parts."""
-    machine = workshop.machine("FMUs.CascadeController")
+    machine = workshop.machine("DriveTrains.CascadeController")
     times = np.linspace(0.0, 0.5, 51)
     given = {"s_ref": 1e-4, "v_ref": 2e-3, "a_ref": 1.5, "phi": 0.02, "w": 0.1}
     inputs = {name: np.full(51, value) for name, value in given.items()}
@@ -26,7 +26,7 @@ def test_law_within_the_limit(workshop: Workshop) -> None:
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_limited_torque_stops_the_integrator(workshop: Workshop, sign: float) -> None:
     """In saturation the integral settles where it alone would ask for the limit."""
-    machine = workshop.machine("FMUs.CascadeController")
+    machine = workshop.machine("DriveTrains.CascadeController")
     times = np.linspace(0.0, 2.0, 201)
     inputs = {"s_ref": np.full(201, 0.1 * sign)}
     signals = machine.simulate(

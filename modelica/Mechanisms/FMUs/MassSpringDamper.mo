@@ -1,6 +1,6 @@
 within Mechanisms.FMUs;
 model MassSpringDamper "Mass on spring and damper, driven by a force"
-  extends Oscillators.MassSpringDamper;
+  extends Oscillators.SprungMass;
   Modelica.Blocks.Interfaces.RealInput F(final quantity="Force", final unit="N", start=0) "Driving force"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
   Modelica.Mechanics.Translational.Sources.Force drive "Drive"
@@ -13,7 +13,7 @@ equation
     experiment(StopTime=5, Tolerance=1e-8, Interval=0.001),
     Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.Oscillators.MassSpringDamper\">MassSpringDamper</a> under a given force.
+<a href=\"modelica://Mechanisms.Oscillators.SprungMass\">SprungMass</a> under a given force.
 </p>
 </html>"));
 end MassSpringDamper;

@@ -53,12 +53,12 @@ equation
     Documentation(info="<html>
 <p>
 <code>x'' + 2*zeta*omega0*x' + omega0^2*x = u</code>, with <code>u</code> the force over the mass. The default values
-are those of <a href=\"modelica://Mechanisms.Oscillators.MassSpringDamper\">MassSpringDamper</a>:
+are those of <a href=\"modelica://Mechanisms.Oscillators.SprungMass\">MassSpringDamper</a>:
 <code>omega0 = sqrt(k/m)</code>, <code>zeta = d/(2*sqrt(k*m))</code>.
 </p>
 <h4>Assumptions</h4>
 <ul>
-<li>As for <a href=\"modelica://Mechanisms.Oscillators.MassSpringDamper\">MassSpringDamper</a>, divided by the
+<li>As for <a href=\"modelica://Mechanisms.Oscillators.SprungMass\">MassSpringDamper</a>, divided by the
     mass.</li>
 </ul>
 <h4>Implementation</h4>

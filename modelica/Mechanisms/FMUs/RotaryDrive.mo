@@ -1,6 +1,6 @@
 within Mechanisms.FMUs;
 model RotaryDrive "Geared drive with elastic shaft and smooth friction on both sides"
-  extends DriveTrains.RotaryDrive;
+  extends DriveTrains.GearedDrive;
   Modelica.Blocks.Interfaces.RealInput motorTorque(final quantity="Torque", final unit="N.m", start=0) "Motor torque"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
   Modelica.Mechanics.Rotational.Sources.Torque torque "Torque of the motor"
@@ -13,7 +13,7 @@ equation
     experiment(StopTime=4, Tolerance=1e-8, Interval=0.001),
     Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.DriveTrains.RotaryDrive\">RotaryDrive</a> under a given motor torque.
+<a href=\"modelica://Mechanisms.DriveTrains.GearedDrive\">GearedDrive</a> under a given motor torque.
 </p>
 </html>"));
 end RotaryDrive;

@@ -1,6 +1,6 @@
 within Mechanisms.FMUs;
 model RotaryDriveWithEvents "Geared drive with elastic shaft; friction that sticks, and a gear that switches"
-  extends DriveTrains.RotaryDriveWithEvents;
+  extends DriveTrains.GearedDriveWithEvents;
   Modelica.Blocks.Interfaces.RealInput motorTorque(final quantity="Torque", final unit="N.m", start=0) "Motor torque"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
   Modelica.Mechanics.Rotational.Sources.Torque torque "Torque of the motor"
@@ -13,7 +13,7 @@ equation
     experiment(StopTime=4, Tolerance=1e-8, Interval=0.001),
     Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.DriveTrains.RotaryDriveWithEvents\">RotaryDriveWithEvents</a> under a given motor
+<a href=\"modelica://Mechanisms.DriveTrains.GearedDriveWithEvents\">GearedDriveWithEvents</a> under a given motor
 torque.
 </p>
 </html>"));

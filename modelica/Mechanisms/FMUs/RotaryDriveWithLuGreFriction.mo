@@ -1,6 +1,6 @@
 within Mechanisms.FMUs;
 model RotaryDriveWithLuGreFriction "Geared drive with elastic shaft and LuGre friction on the load side"
-  extends DriveTrains.RotaryDriveWithLuGreFriction;
+  extends DriveTrains.GearedDriveWithLuGreFriction;
   Modelica.Blocks.Interfaces.RealInput motorTorque(final quantity="Torque", final unit="N.m", start=0) "Motor torque"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
   Modelica.Mechanics.Rotational.Sources.Torque torque "Torque of the motor"
@@ -13,7 +13,7 @@ equation
     experiment(StopTime=4, Tolerance=1e-9, Interval=0.001),
     Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.DriveTrains.RotaryDriveWithLuGreFriction\">RotaryDriveWithLuGreFriction</a> under a
+<a href=\"modelica://Mechanisms.DriveTrains.GearedDriveWithLuGreFriction\">GearedDriveWithLuGreFriction</a> under a
 given motor torque.
 </p>
 </html>"));

@@ -1,6 +1,6 @@
 within Mechanisms.FMUs;
 model SlideWithLuGreFriction "Mass on a guide with LuGre friction, driven by a force"
-  extends DriveTrains.SlideWithLuGreFriction;
+  extends DriveTrains.Slide;
   Modelica.Blocks.Interfaces.RealInput u(final quantity="Force", final unit="N", start=0) "Driving force"
     annotation (Placement(transformation(extent={{-140,-20},{-100,20}})));
   Modelica.Mechanics.Translational.Sources.Force drive "Drive"
@@ -13,7 +13,7 @@ equation
     experiment(StopTime=5, Tolerance=1e-9, Interval=0.001),
     Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.DriveTrains.SlideWithLuGreFriction\">SlideWithLuGreFriction</a> under a given force.
+<a href=\"modelica://Mechanisms.DriveTrains.Slide\">Slide</a> under a given force.
 </p>
 </html>"));
 end SlideWithLuGreFriction;

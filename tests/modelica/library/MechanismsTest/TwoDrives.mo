@@ -2,8 +2,8 @@ within MechanismsTest;
 model TwoDrives "Two rotary drives on one load, one with LuGre friction"
   import Modelica.Units.SI;
   Modelica.Mechanics.Rotational.Sources.Torque torque[2];
-  Mechanisms.DriveTrains.RotaryDrive first(loadInertia=0.3);
-  Mechanisms.DriveTrains.RotaryDriveWithLuGreFriction second(loadInertia=0.2,
+  Mechanisms.DriveTrains.GearedDrive first(loadInertia=0.3);
+  Mechanisms.DriveTrains.GearedDriveWithLuGreFriction second(loadInertia=0.2,
     loadAngle(fixed=false), loadSpeed(fixed=false));
   output SI.Energy stored = first.kineticEnergy + first.potentialEnergy + second.kineticEnergy + second.potentialEnergy;
   output SI.Energy work(start=0, fixed=true);

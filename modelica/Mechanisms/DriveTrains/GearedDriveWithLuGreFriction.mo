@@ -1,6 +1,6 @@
 within Mechanisms.DriveTrains;
-model RotaryDriveWithLuGreFriction "Geared drive with elastic shaft and LuGre friction on the load side"
-  extends PartialRotaryDrive(
+model GearedDriveWithLuGreFriction "Geared drive with elastic shaft and LuGre friction on the load side"
+  extends PartialGearedDrive(
     redeclare Friction.RotationalCoulombViscous motorFriction(
       coulombTorque=motorCoulombTorque,
       viscousFriction=motorViscousFriction,
@@ -45,8 +45,8 @@ model RotaryDriveWithLuGreFriction "Geared drive with elastic shaft and LuGre fr
     annotation (Dialog(tab="Advanced", group="Smoothing"));
   annotation (Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.DriveTrains.PartialRotaryDrive\">PartialRotaryDrive</a> with smooth friction at the
+<a href=\"modelica://Mechanisms.DriveTrains.PartialGearedDrive\">PartialGearedDrive</a> with smooth friction at the
 motor and LuGre friction at the load. The equations are stiff: use a stiff solver.
 </p>
 </html>"));
-end RotaryDriveWithLuGreFriction;
+end GearedDriveWithLuGreFriction;

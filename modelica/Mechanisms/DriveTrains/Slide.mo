@@ -1,5 +1,5 @@
 within Mechanisms.DriveTrains;
-model SlideWithLuGreFriction "Mass on a guide with LuGre friction"
+model Slide "Mass on a guide with LuGre friction"
   extends Icons.Slide;
   parameter SI.Mass m(min=Modelica.Constants.eps) = 1 "Sliding mass"
     annotation (Dialog(group="Mass and load"));
@@ -81,4 +81,4 @@ equation
 and speed are those of presliding.
 </p>
 </html>"));
-end SlideWithLuGreFriction;
+end Slide;

@@ -1,5 +1,5 @@
 within Mechanisms.DriveTrains;
-partial model PartialRotaryDrive "Motor, gear, elastic shaft and load; the subclass chooses friction and gear"
+partial model PartialGearedDrive "Motor, gear, elastic shaft and load; the subclass chooses friction and gear"
   extends Icons.RotaryDrive;
   parameter SI.Inertia motorInertia(min=Modelica.Constants.eps) = 1e-3
     "Inertia of the motor and the fast side of the gear"
@@ -98,4 +98,4 @@ the load. What is connected to <code>flange_b</code> is not part of the balance 
 <code>dissipatedPower</code> and the energies.
 </p>
 </html>"));
-end PartialRotaryDrive;
+end PartialGearedDrive;

@@ -1,6 +1,6 @@
 within Mechanisms.DriveTrains;
-model RotaryDriveWithEvents "Geared drive with elastic shaft, friction that sticks and a gear that switches"
-  extends PartialRotaryDrive(
+model GearedDriveWithEvents "Geared drive with elastic shaft, friction that sticks and a gear that switches"
+  extends PartialGearedDrive(
     redeclare Friction.RotationalCoulombViscous motorFriction(
       final coulombTorque=0,
       viscousFriction=motorViscousFriction),
@@ -21,8 +21,8 @@ model RotaryDriveWithEvents "Geared drive with elastic shaft, friction that stic
     annotation (Dialog(group="Friction"));
   annotation (Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.DriveTrains.PartialRotaryDrive\">PartialRotaryDrive</a> with state events where a side
+<a href=\"modelica://Mechanisms.DriveTrains.PartialGearedDrive\">PartialGearedDrive</a> with state events where a side
 stops or breaks away. The Coulomb friction of the motor is that of the gear.
 </p>
 </html>"));
-end RotaryDriveWithEvents;
+end GearedDriveWithEvents;

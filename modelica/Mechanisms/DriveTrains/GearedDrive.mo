@@ -1,6 +1,6 @@
 within Mechanisms.DriveTrains;
-model RotaryDrive "Geared drive with elastic shaft and smooth friction on both sides"
-  extends PartialRotaryDrive(
+model GearedDrive "Geared drive with elastic shaft and smooth friction on both sides"
+  extends PartialGearedDrive(
     redeclare Friction.RotationalCoulombViscous motorFriction(
       coulombTorque=motorCoulombTorque,
       viscousFriction=motorViscousFriction,
@@ -32,8 +32,8 @@ model RotaryDrive "Geared drive with elastic shaft and smooth friction on both s
     annotation (Dialog(tab="Advanced", group="Smoothing"));
   annotation (Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.DriveTrains.PartialRotaryDrive\">PartialRotaryDrive</a> without events: Coulomb and
+<a href=\"modelica://Mechanisms.DriveTrains.PartialGearedDrive\">PartialGearedDrive</a> without events: Coulomb and
 viscous friction with a smooth sign, and a gear whose efficiency depends smoothly on the direction of power.
 </p>
 </html>"));
-end RotaryDrive;
+end GearedDrive;

@@ -1,5 +1,5 @@
 within Mechanisms.Oscillators;
-model MassSpringDamper "Mass on spring and damper"
+model SprungMass "Mass on spring and damper"
   extends Icons.MassSpringDamper;
   parameter SI.Mass m(min=Modelica.Constants.eps) = 3 "Mass"
     annotation (Dialog(group="Oscillator"));
@@ -67,4 +67,4 @@ equation
   annotation (Documentation(info="<html>
 <p><code>m*x'' + d*x' + k*x = F</code> with the force <code>F</code> at the flange.</p>
 </html>"));
-end MassSpringDamper;
+end SprungMass;
