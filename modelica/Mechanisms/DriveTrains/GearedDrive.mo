@@ -1,7 +1,7 @@
 within Mechanisms.DriveTrains;
 model GearedDrive "Geared drive with elastic shaft and smooth friction on both sides"
   extends PartialGearedDrive(
-    redeclare Friction.RotationalCoulombViscous motorFriction(
+    redeclare Friction.Rotational.CoulombViscous motorFriction(
       coulombTorque=motorCoulombTorque,
       viscousFriction=motorViscousFriction,
       speedWidth=motorSpeedWidth),
@@ -9,7 +9,7 @@ model GearedDrive "Geared drive with elastic shaft and smooth friction on both s
       ratio=gearRatio,
       efficiency=gearEfficiency,
       powerWidth=gearPowerWidth),
-    redeclare Friction.RotationalCoulombViscous loadFriction(
+    redeclare Friction.Rotational.CoulombViscous loadFriction(
       coulombTorque=loadCoulombTorque,
       viscousFriction=loadViscousFriction,
       speedWidth=loadSpeedWidth));

@@ -1,14 +1,14 @@
 within Mechanisms.DriveTrains;
 model GearedDriveWithEvents "Geared drive with elastic shaft, friction that sticks and a gear that switches"
   extends PartialGearedDrive(
-    redeclare Friction.RotationalCoulombViscous motorFriction(
+    redeclare Friction.Rotational.CoulombViscous motorFriction(
       final coulombTorque=0,
       viscousFriction=motorViscousFriction),
     redeclare EfficiencyGearWithEvents gear(
       ratio=gearRatio,
       efficiency=gearEfficiency,
       coulombTorque=motorCoulombTorque),
-    redeclare Friction.RotationalCoulombViscousWithEvents loadFriction(
+    redeclare Friction.Rotational.CoulombViscousWithEvents loadFriction(
       coulombTorque=loadCoulombTorque,
       viscousFriction=loadViscousFriction));
   parameter SI.Torque motorCoulombTorque(min=Modelica.Constants.eps) = 0.05 "Coulomb friction torque on the motor side"

@@ -1,7 +1,7 @@
 within Mechanisms.DriveTrains;
 model GearedDriveWithLuGreFriction "Geared drive with elastic shaft and LuGre friction on the load side"
   extends PartialGearedDrive(
-    redeclare Friction.RotationalCoulombViscous motorFriction(
+    redeclare Friction.Rotational.CoulombViscous motorFriction(
       coulombTorque=motorCoulombTorque,
       viscousFriction=motorViscousFriction,
       speedWidth=motorSpeedWidth),
@@ -9,7 +9,7 @@ model GearedDriveWithLuGreFriction "Geared drive with elastic shaft and LuGre fr
       ratio=gearRatio,
       efficiency=gearEfficiency,
       powerWidth=gearPowerWidth),
-    redeclare Friction.RotationalLuGre loadFriction(
+    redeclare Friction.Rotational.LuGre loadFriction(
       sigma0=loadSigma0,
       sigma1=loadSigma1,
       viscousFriction=loadViscousFriction,

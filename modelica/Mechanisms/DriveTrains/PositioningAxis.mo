@@ -1,6 +1,6 @@
 within Mechanisms.DriveTrains;
 model PositioningAxis "Linear positioning axis with smooth friction"
-  extends PartialPositioningAxis(redeclare Friction.TranslationalCoulombViscous friction(
+  extends PartialPositioningAxis(redeclare Friction.Translational.CoulombViscous friction(
       coulombForce=coulombForce,
       viscousFriction=viscousFriction,
       speedWidth=speedWidth));

@@ -1,6 +1,6 @@
 within Mechanisms.DriveTrains;
 model PositioningAxisWithEvents "Linear positioning axis whose friction sticks"
-  extends PartialPositioningAxis(redeclare Friction.TranslationalCoulombViscousWithEvents friction(
+  extends PartialPositioningAxis(redeclare Friction.Translational.CoulombViscousWithEvents friction(
       coulombForce=coulombForce,
       viscousFriction=viscousFriction));
   annotation (Documentation(info="<html>

@@ -53,7 +53,7 @@ model Slide "Mass on a guide with LuGre friction"
     s(nominal=1e-5),
     v(nominal=1e-4)) "Sliding mass"
     annotation (Placement(transformation(extent={{-50,-10},{-30,10}})));
-  Friction.TranslationalLuGre friction(
+  Friction.Translational.LuGre friction(
     sigma0=sigma0,
     sigma1=sigma1,
     viscousFriction=viscousFriction,
@@ -77,7 +77,7 @@ equation
   annotation (Documentation(info="<html>
 <p>
 <code>m*x'' = u - friction</code> with the force <code>u</code> at the flange and the friction of
-<a href=\"modelica://Mechanisms.Friction.TranslationalLuGre\">TranslationalLuGre</a>. The nominal values of position
+<a href=\"modelica://Mechanisms.Friction.Translational.LuGre\">TranslationalLuGre</a>. The nominal values of position
 and speed are those of presliding.
 </p>
 </html>"));

@@ -10,7 +10,7 @@ model CompareFriction "Four equal masses under the same force with four friction
     s(start=0, fixed=true, nominal=1e-4),
     v(start=0, fixed=true, nominal=1e-3)) "Mass with this friction"
     annotation (Placement(transformation(extent={{0,65},{20,85}})));
-  Friction.TranslationalCoulombViscous coulombViscous(speedWidth=1e-4) "Smooth Coulomb friction"
+  Friction.Translational.CoulombViscous coulombViscous(speedWidth=1e-4) "Smooth Coulomb friction"
     annotation (Placement(transformation(extent={{40,65},{60,85}})));
   Modelica.Mechanics.Translational.Sources.Force forceStribeck "Force on this mass"
     annotation (Placement(transformation(extent={{-40,15},{-20,35}})));
@@ -19,7 +19,7 @@ model CompareFriction "Four equal masses under the same force with four friction
     s(start=0, fixed=true, nominal=1e-4),
     v(start=0, fixed=true, nominal=1e-3)) "Mass with this friction"
     annotation (Placement(transformation(extent={{0,15},{20,35}})));
-  Friction.TranslationalStribeck stribeck "Stribeck friction"
+  Friction.Translational.Stribeck stribeck "Stribeck friction"
     annotation (Placement(transformation(extent={{40,15},{60,35}})));
   Modelica.Mechanics.Translational.Sources.Force forceLuGre "Force on this mass"
     annotation (Placement(transformation(extent={{-40,-35},{-20,-15}})));
@@ -28,7 +28,7 @@ model CompareFriction "Four equal masses under the same force with four friction
     s(start=0, fixed=true, nominal=1e-4),
     v(start=0, fixed=true, nominal=1e-3)) "Mass with this friction"
     annotation (Placement(transformation(extent={{0,-35},{20,-15}})));
-  Friction.TranslationalLuGre luGre "LuGre friction"
+  Friction.Translational.LuGre luGre "LuGre friction"
     annotation (Placement(transformation(extent={{40,-35},{60,-15}})));
   Modelica.Mechanics.Translational.Sources.Force forceSticking "Force on this mass"
     annotation (Placement(transformation(extent={{-40,-85},{-20,-65}})));
@@ -37,7 +37,7 @@ model CompareFriction "Four equal masses under the same force with four friction
     s(start=0, fixed=true, nominal=1e-4),
     v(start=0, fixed=true, nominal=1e-3)) "Mass with this friction"
     annotation (Placement(transformation(extent={{0,-85},{20,-65}})));
-  Friction.TranslationalCoulombViscousWithEvents sticking "Coulomb friction that sticks"
+  Friction.Translational.CoulombViscousWithEvents sticking "Coulomb friction that sticks"
     annotation (Placement(transformation(extent={{40,-85},{60,-65}})));
 equation
   connect(drive.y, forceCoulombViscous.f) annotation (Line(points={{-69,0},{-56,0},{-56,75},{-42,75}}, color={0,0,127}));

@@ -54,7 +54,7 @@ partial model PartialTripod "Tripod robot: parameters, mechanism, elastic drives
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={25,-110})));
   Modelica.Blocks.Interfaces.RealOutput dissipatedPower(final quantity="Power", final unit="W") "Dissipated power"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={75,-110})));
-  Friction.RotationalCoulombViscous friction[3](
+  Friction.Rotational.CoulombViscous friction[3](
     each coulombTorque=coulombTorque,
     each viscousFriction=viscousFriction,
     each speedWidth=speedWidth) "Friction of the drives"

@@ -3,14 +3,18 @@ partial model PartialRotationalFriction "Friction between a shaft and its bearin
   import Modelica.Units.SI;
   extends Modelica.Mechanics.Rotational.Interfaces.PartialElementaryTwoFlangesAndSupport2;
   extends Modelica.Thermal.HeatTransfer.Interfaces.PartialElementaryConditionalHeatPortWithoutT;
-  SI.Angle phi "Angle of the shaft relative to the support";
-  SI.AngularVelocity w "Speed of the shaft relative to the support";
-  SI.Torque tau "Friction torque, acts against the motion";
-  SI.Energy storedEnergy "Elastic energy stored in the contact";
+  SI.Angle phi_rel "Angle of the shaft relative to the support";
+  SI.AngularVelocity w_rel "Speed of the shaft relative to the support";
+  Modelica.Blocks.Interfaces.RealOutput tau(final quantity="Torque", final unit="N.m")
+    "Friction torque, acts against the motion"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=90, origin={-60,110})));
+  Modelica.Blocks.Interfaces.RealOutput storedEnergy(final quantity="Energy", final unit="J")
+    "Elastic energy stored in the contact"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=90, origin={0,110})));
 equation
-  phi = flange_a.phi - phi_support;
+  phi_rel = flange_a.phi - phi_support;
   flange_b.phi = flange_a.phi;
-  w = der(phi);
+  w_rel = der(phi_rel);
   flange_a.tau + flange_b.tau - tau = 0;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
@@ -25,7 +29,7 @@ equation
     Documentation(info="<html>
 <p>
 A rigid shaft with a friction torque <code>tau</code> against the housing. A subclass gives <code>tau</code>,
-<code>lossPower</code> and <code>storedEnergy</code> such that <code>tau*w = lossPower + der(storedEnergy)</code>.
+<code>lossPower</code> and <code>storedEnergy</code> such that <code>tau*w_rel = lossPower + der(storedEnergy)</code>.
 </p>
 </html>"));
 end PartialRotationalFriction;

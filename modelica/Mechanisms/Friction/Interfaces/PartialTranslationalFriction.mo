@@ -3,14 +3,18 @@ partial model PartialTranslationalFriction "Friction between a slide and its gui
   import Modelica.Units.SI;
   extends Modelica.Mechanics.Translational.Interfaces.PartialElementaryTwoFlangesAndSupport2;
   extends Modelica.Thermal.HeatTransfer.Interfaces.PartialElementaryConditionalHeatPortWithoutT;
-  SI.Position s "Position of the slide relative to the support";
-  SI.Velocity v "Speed of the slide relative to the support";
-  SI.Force f "Friction force, acts against the motion";
-  SI.Energy storedEnergy "Elastic energy stored in the contact";
+  SI.Position s_rel "Position of the slide relative to the support";
+  SI.Velocity v_rel "Speed of the slide relative to the support";
+  Modelica.Blocks.Interfaces.RealOutput f(final quantity="Force", final unit="N")
+    "Friction force, acts against the motion"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=90, origin={-60,110})));
+  Modelica.Blocks.Interfaces.RealOutput storedEnergy(final quantity="Energy", final unit="J")
+    "Elastic energy stored in the contact"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=90, origin={0,110})));
 equation
-  s = flange_a.s - s_support;
+  s_rel = flange_a.s - s_support;
   flange_b.s = flange_a.s;
-  v = der(s);
+  v_rel = der(s_rel);
   flange_a.f + flange_b.f - f = 0;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
@@ -25,7 +29,7 @@ equation
     Documentation(info="<html>
 <p>
 A rigid slide with a friction force <code>f</code> against the guide. A subclass gives <code>f</code>,
-<code>lossPower</code> and <code>storedEnergy</code> such that <code>f*v = lossPower + der(storedEnergy)</code>.
+<code>lossPower</code> and <code>storedEnergy</code> such that <code>f*v_rel = lossPower + der(storedEnergy)</code>.
 </p>
 </html>"));
 end PartialTranslationalFriction;

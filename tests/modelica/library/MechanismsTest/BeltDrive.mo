@@ -9,7 +9,7 @@ model BeltDrive "Motor, belt and slide with LuGre friction"
   Modelica.Mechanics.Rotational.Components.IdealGearR2T pulley(ratio=50);
   Modelica.Mechanics.Translational.Components.SpringDamper belt(c=2e4, d=20);
   Modelica.Mechanics.Translational.Components.Mass carriage(m=3, s(start=0, fixed=true), v(start=0, fixed=true));
-  Mechanisms.Friction.TranslationalLuGre guide(coulombForce=5, staticForce=7, viscousFriction=12);
+  Mechanisms.Friction.Translational.LuGre guide(coulombForce=5, staticForce=7, viscousFriction=12);
   output SI.Energy stored =
     0.5*motor.J*motor.w^2 + 0.5*carriage.m*carriage.v^2 + 0.5*belt.c*belt.s_rel^2 + guide.storedEnergy;
   output SI.Energy work(start=0, fixed=true) "Work of the drive less what is lost";

@@ -3,7 +3,7 @@ model HeatedBearing "Bearing whose friction heats its housing"
   import Modelica.Units.SI;
   Modelica.Mechanics.Rotational.Sources.Torque drive;
   Modelica.Mechanics.Rotational.Components.Inertia rotor(J=0.01, phi(start=0, fixed=true), w(start=80, fixed=true));
-  Mechanisms.Friction.RotationalStribeck bearing(useHeatPort=true, coulombTorque=0.2, staticTorque=0.3);
+  Mechanisms.Friction.Rotational.Stribeck bearing(useHeatPort=true, coulombTorque=0.2, staticTorque=0.3);
   Modelica.Thermal.HeatTransfer.Components.HeatCapacitor housing(C=40, T(start=293.15, fixed=true));
   output SI.Energy stored = 0.5*rotor.J*rotor.w^2 + housing.C*(housing.T - 293.15);
   output SI.Energy work(start=32, fixed=true);

@@ -4,7 +4,7 @@ model StickSlip "Mass that a moving spring pulls over a surface: stick-slip"
   Modelica.Mechanics.Translational.Sources.Speed belt(exact=true);
   Modelica.Mechanics.Translational.Components.Spring spring(c=20);
   Modelica.Mechanics.Translational.Components.Mass mass(m=1, s(start=0, fixed=true), v(start=0, fixed=true));
-  Mechanisms.Friction.TranslationalLuGre friction(sigma1=300);
+  Mechanisms.Friction.Translational.LuGre friction(sigma1=300);
   output SI.Energy stored = 0.5*spring.c*spring.s_rel^2 + 0.5*mass.m*mass.v^2 + friction.storedEnergy;
   output SI.Energy work(start=0, fixed=true);
   output SI.Velocity speed = mass.v;

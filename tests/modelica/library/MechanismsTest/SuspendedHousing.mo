@@ -3,7 +3,7 @@ model SuspendedHousing "Drive whose housing is suspended elastically and takes t
   import Modelica.Units.SI;
   Modelica.Mechanics.Rotational.Sources.Torque drive(useSupport=true);
   Modelica.Mechanics.Rotational.Components.Inertia motor(J=1e-3, phi(start=0, fixed=true), w(start=0, fixed=true));
-  Mechanisms.Friction.RotationalCoulombViscous bearing(useSupport=true, coulombTorque=0.05);
+  Mechanisms.Friction.Rotational.CoulombViscous bearing(useSupport=true, coulombTorque=0.05);
   Mechanisms.DriveTrains.EfficiencyGear gear(useSupport=true, ratio=5, efficiency=0.9, powerWidth=0.1);
   Modelica.Mechanics.Rotational.Components.Inertia load(J=0.05);
   Modelica.Mechanics.Rotational.Components.Inertia housing(J=0.02, phi(start=0, fixed=true), w(start=0, fixed=true));

@@ -1,5 +1,5 @@
-within Mechanisms.Friction;
-model RotationalStribeck "Stribeck friction torque with a smooth sign"
+within Mechanisms.Friction.Rotational;
+model Stribeck "Stribeck friction torque with a smooth sign"
   extends Interfaces.PartialRotationalFriction;
   parameter SI.Torque coulombTorque(min=0) = 0.1 "Coulomb friction torque, Tc"
     annotation (Dialog(group="Friction"));
@@ -10,13 +10,13 @@ model RotationalStribeck "Stribeck friction torque with a smooth sign"
   parameter SI.RotationalDampingConstant viscousFriction(min=0) = 0.001 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
   parameter SI.AngularVelocity speedWidth(min=Modelica.Constants.eps) = 0.01
-    "Width of the smooth sign tanh(w/speedWidth), well below stribeckSpeed"
+    "Width of the smooth sign tanh(w_rel/speedWidth), well below stribeckSpeed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation
-  tau = Functions.smoothCoulomb(w, Functions.stribeckLevel(w, coulombTorque, staticTorque, stribeckSpeed), speedWidth)
-    + viscousFriction*w;
+  tau = Functions.smoothCoulomb(w_rel, Functions.stribeckLevel(w_rel, coulombTorque, staticTorque, stribeckSpeed), speedWidth)
+    + viscousFriction*w_rel;
   storedEnergy = 0;
-  lossPower = tau*w;
+  lossPower = tau*w_rel;
   annotation (
     defaultComponentName="friction",
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
@@ -24,9 +24,9 @@ equation
           {32,33.6},{64,51.2}}, color={0,0,127}, thickness=0.4)}),
     Documentation(info="<html>
 <p>
-<code>tau = (coulombTorque + (staticTorque - coulombTorque)*exp(-(w/stribeckSpeed)^2))*tanh(w/speedWidth) +
-viscousFriction*w</code>. The normal force is constant, and the friction depends on the present speed alone: the shaft
-creeps instead of sticking.
+<code>tau = (coulombTorque + (staticTorque - coulombTorque)*exp(-(w_rel/stribeckSpeed)^2))*tanh(w_rel/speedWidth) +
+viscousFriction*w_rel</code>. The normal force is constant, and the friction depends on the present speed alone: the
+shaft creeps instead of sticking.
 </p>
 <p>
 The peak reaches <code>staticTorque</code> only as far as <code>speedWidth</code> is small against
@@ -39,4 +39,4 @@ B. Armstrong-H&eacute;louvry, P. Dupont, C. Canudas de Wit: <em>A survey of mode
 methods for the control of machines with friction</em>, Automatica 30 (1994), 1083-1138.
 </p>
 </html>"));
-end RotationalStribeck;
+end Stribeck;

@@ -1,5 +1,5 @@
-within Mechanisms.Friction;
-model TranslationalLuGre "LuGre friction force: presliding, Stribeck effect and viscous friction"
+within Mechanisms.Friction.Translational;
+model LuGre "LuGre friction force: presliding, Stribeck effect and viscous friction"
   extends Interfaces.PartialTranslationalFriction;
   parameter SI.TranslationalSpringConstant sigma0(min=Modelica.Constants.eps) = 1e5 "Bristle stiffness"
     annotation (Dialog(group="Friction"));
@@ -14,18 +14,25 @@ model TranslationalLuGre "LuGre friction force: presliding, Stribeck effect and 
   parameter SI.Velocity stribeckSpeed(min=Modelica.Constants.eps) = 0.001 "Stribeck speed, vs"
     annotation (Dialog(group="Friction"));
   parameter SI.Velocity reversalWidth(min=Modelica.Constants.eps) = 1e-9
-    "Width of the smooth magnitude v*tanh(v/reversalWidth), far below the speed of presliding"
+    "Width of the smooth magnitude v_rel*tanh(v_rel/reversalWidth), far below the speed of presliding"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  SI.Position z(start=0, fixed=true, nominal=1e-6, stateSelect=StateSelect.always) "Mean bristle deflection";
+  Modelica.Blocks.Interfaces.RealOutput z(
+    final quantity="Length",
+    final unit="m",
+    start=0,
+    fixed=true,
+    nominal=1e-6,
+    stateSelect=StateSelect.always) "Mean bristle deflection"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=90, origin={60,110})));
   SI.Force level "Friction force of steady sliding without its viscous part";
   SI.Velocity dz "Rate of the bristle deflection";
 equation
-  level = Functions.stribeckLevel(v, coulombForce, staticForce, stribeckSpeed);
-  dz = Functions.lugreDeflectionRate(v, z, sigma0, level, reversalWidth);
+  level = Functions.stribeckLevel(v_rel, coulombForce, staticForce, stribeckSpeed);
+  dz = Functions.lugreDeflectionRate(v_rel, z, sigma0, level, reversalWidth);
   der(z) = dz;
-  f = sigma0*z + sigma1*dz + viscousFriction*v;
+  f = sigma0*z + sigma1*dz + viscousFriction*v_rel;
   storedEnergy = 0.5*sigma0*z^2;
-  lossPower = f*v - sigma0*z*dz;
+  lossPower = f*v_rel - sigma0*z*dz;
   annotation (
     defaultComponentName="friction",
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
@@ -39,21 +46,21 @@ equation
         Line(points={{11.2,-41.6},{62.4,-41.6}}, color={64,64,64})}),
     Documentation(info="<html>
 <p>
-<code>f = sigma0*z + sigma1*z' + viscousFriction*v</code>, <code>z' = v - sigma0*|v|/level*z</code>, <code>level =
-coulombForce + (staticForce - coulombForce)*exp(-(v/stribeckSpeed)^2)</code>. The normal force is constant; one mean
-bristle deflection describes all asperities of the contact.
+<code>f = sigma0*z + sigma1*z' + viscousFriction*v_rel</code>, <code>z' = v_rel - sigma0*|v_rel|/level*z</code>,
+<code>level = coulombForce + (staticForce - coulombForce)*exp(-(v_rel/stribeckSpeed)^2)</code>. The normal force is
+constant; one mean bristle deflection describes all asperities of the contact.
 </p>
 <p>
 The deflection is of the order of <code>coulombForce/sigma0</code>, often micrometres. Its nominal value 1e-6 makes
 the solver's absolute tolerance fit: set <code>z(nominal=...)</code> for a much stiffer or softer contact, and give
 the moved body nominal values of the same order where presliding is studied. The magnitude of the speed is
-<code>v*tanh(v/reversalWidth)</code>; as long as <code>reversalWidth</code> is far below the speed of presliding, it
-cannot be told from the exact one.
+<code>v_rel*tanh(v_rel/reversalWidth)</code>; as long as <code>reversalWidth</code> is far below the speed of
+presliding, it cannot be told from the exact one.
 </p>
 <p>
 With constant <code>sigma1</code> the lost power can become slightly negative for an instant when the motion reverses,
 a known property of the law. The equations are stiff: the deflection settles with the rate
-<code>sigma0*|v|/level</code>.
+<code>sigma0*|v_rel|/level</code>.
 </p>
 <h4>References</h4>
 <p>
@@ -61,4 +68,4 @@ C. Canudas de Wit, H. Olsson, K. J. &Aring;str&ouml;m, P. Lischinsky: <em>A new 
 friction</em>, IEEE Transactions on Automatic Control 40 (1995), 419-425.
 </p>
 </html>"));
-end TranslationalLuGre;
+end LuGre;

@@ -1,5 +1,5 @@
-within Mechanisms.Friction;
-model RotationalLuGre "LuGre friction torque: presliding, Stribeck effect and viscous friction"
+within Mechanisms.Friction.Rotational;
+model LuGre "LuGre friction torque: presliding, Stribeck effect and viscous friction"
   extends Interfaces.PartialRotationalFriction;
   parameter SI.RotationalSpringConstant sigma0(min=Modelica.Constants.eps) = 100 "Bristle stiffness"
     annotation (Dialog(group="Friction"));
@@ -14,18 +14,26 @@ model RotationalLuGre "LuGre friction torque: presliding, Stribeck effect and vi
   parameter SI.AngularVelocity stribeckSpeed(min=Modelica.Constants.eps) = 0.1 "Stribeck speed, ws"
     annotation (Dialog(group="Friction"));
   parameter SI.AngularVelocity reversalWidth(min=Modelica.Constants.eps) = 1e-6
-    "Width of the smooth magnitude w*tanh(w/reversalWidth), far below the speed of presliding"
+    "Width of the smooth magnitude w_rel*tanh(w_rel/reversalWidth), far below the speed of presliding"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
-  SI.Angle z(start=0, fixed=true, nominal=1e-5, stateSelect=StateSelect.always) "Mean bristle deflection";
+  Modelica.Blocks.Interfaces.RealOutput z(
+    final quantity="Angle",
+    final unit="rad",
+    displayUnit="deg",
+    start=0,
+    fixed=true,
+    nominal=1e-5,
+    stateSelect=StateSelect.always) "Mean bristle deflection"
+    annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=90, origin={60,110})));
   SI.Torque level "Friction torque of steady sliding without its viscous part";
   SI.AngularVelocity dz "Rate of the bristle deflection";
 equation
-  level = Functions.stribeckLevel(w, coulombTorque, staticTorque, stribeckSpeed);
-  dz = Functions.lugreDeflectionRate(w, z, sigma0, level, reversalWidth);
+  level = Functions.stribeckLevel(w_rel, coulombTorque, staticTorque, stribeckSpeed);
+  dz = Functions.lugreDeflectionRate(w_rel, z, sigma0, level, reversalWidth);
   der(z) = dz;
-  tau = sigma0*z + sigma1*dz + viscousFriction*w;
+  tau = sigma0*z + sigma1*dz + viscousFriction*w_rel;
   storedEnergy = 0.5*sigma0*z^2;
-  lossPower = tau*w - sigma0*z*dz;
+  lossPower = tau*w_rel - sigma0*z*dz;
   annotation (
     defaultComponentName="friction",
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
@@ -39,21 +47,21 @@ equation
         Line(points={{11.2,-41.6},{62.4,-41.6}}, color={64,64,64})}),
     Documentation(info="<html>
 <p>
-<code>tau = sigma0*z + sigma1*z' + viscousFriction*w</code>, <code>z' = w - sigma0*|w|/level*z</code>, <code>level =
-coulombTorque + (staticTorque - coulombTorque)*exp(-(w/stribeckSpeed)^2)</code>. The normal force is constant; one
-mean bristle deflection describes all asperities of the contact.
+<code>tau = sigma0*z + sigma1*z' + viscousFriction*w_rel</code>, <code>z' = w_rel - sigma0*|w_rel|/level*z</code>,
+<code>level = coulombTorque + (staticTorque - coulombTorque)*exp(-(w_rel/stribeckSpeed)^2)</code>. The normal force is
+constant; one mean bristle deflection describes all asperities of the contact.
 </p>
 <p>
 The deflection is of the order of <code>coulombTorque/sigma0</code>, often microradians. Its nominal value 1e-5 makes
 the solver's absolute tolerance fit: set <code>z(nominal=...)</code> for a much stiffer or softer contact, and give
 the moved body nominal values of the same order where presliding is studied. The magnitude of the speed is
-<code>w*tanh(w/reversalWidth)</code>; as long as <code>reversalWidth</code> is far below the speed of presliding, it
-cannot be told from the exact one.
+<code>w_rel*tanh(w_rel/reversalWidth)</code>; as long as <code>reversalWidth</code> is far below the speed of
+presliding, it cannot be told from the exact one.
 </p>
 <p>
 With constant <code>sigma1</code> the lost power can become slightly negative for an instant when the motion reverses,
 a known property of the law. The equations are stiff: the deflection settles with the rate
-<code>sigma0*|w|/level</code>.
+<code>sigma0*|w_rel|/level</code>.
 </p>
 <h4>References</h4>
 <p>
@@ -61,4 +69,4 @@ C. Canudas de Wit, H. Olsson, K. J. &Aring;str&ouml;m, P. Lischinsky: <em>A new 
 friction</em>, IEEE Transactions on Automatic Control 40 (1995), 419-425.
 </p>
 </html>"));
-end RotationalLuGre;
+end LuGre;

@@ -1,5 +1,5 @@
-within Mechanisms.Friction;
-model TranslationalStribeck "Stribeck friction force with a smooth sign"
+within Mechanisms.Friction.Translational;
+model Stribeck "Stribeck friction force with a smooth sign"
   extends Interfaces.PartialTranslationalFriction;
   parameter SI.Force coulombForce(min=0) = 1 "Coulomb friction force, Fc"
     annotation (Dialog(group="Friction"));
@@ -10,13 +10,13 @@ model TranslationalStribeck "Stribeck friction force with a smooth sign"
   parameter SI.TranslationalDampingConstant viscousFriction(min=0) = 0.4 "Viscous friction coefficient, sigma2"
     annotation (Dialog(group="Friction"));
   parameter SI.Velocity speedWidth(min=Modelica.Constants.eps) = 0.0001
-    "Width of the smooth sign tanh(v/speedWidth), well below stribeckSpeed"
+    "Width of the smooth sign tanh(v_rel/speedWidth), well below stribeckSpeed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
 equation
-  f = Functions.smoothCoulomb(v, Functions.stribeckLevel(v, coulombForce, staticForce, stribeckSpeed), speedWidth)
-    + viscousFriction*v;
+  f = Functions.smoothCoulomb(v_rel, Functions.stribeckLevel(v_rel, coulombForce, staticForce, stribeckSpeed), speedWidth)
+    + viscousFriction*v_rel;
   storedEnergy = 0;
-  lossPower = f*v;
+  lossPower = f*v_rel;
   annotation (
     defaultComponentName="friction",
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
@@ -24,9 +24,9 @@ equation
           {32,33.6},{64,51.2}}, color={0,0,127}, thickness=0.4)}),
     Documentation(info="<html>
 <p>
-<code>f = (coulombForce + (staticForce - coulombForce)*exp(-(v/stribeckSpeed)^2))*tanh(v/speedWidth) +
-viscousFriction*v</code>. The normal force is constant, and the friction depends on the present speed alone: the slide
-creeps instead of sticking.
+<code>f = (coulombForce + (staticForce - coulombForce)*exp(-(v_rel/stribeckSpeed)^2))*tanh(v_rel/speedWidth) +
+viscousFriction*v_rel</code>. The normal force is constant, and the friction depends on the present speed alone: the
+slide creeps instead of sticking.
 </p>
 <p>
 The peak reaches <code>staticForce</code> only as far as <code>speedWidth</code> is small against
@@ -39,4 +39,4 @@ B. Armstrong-H&eacute;louvry, P. Dupont, C. Canudas de Wit: <em>A survey of mode
 methods for the control of machines with friction</em>, Automatica 30 (1994), 1083-1138.
 </p>
 </html>"));
-end TranslationalStribeck;
+end Stribeck;
