@@ -25,9 +25,9 @@ partial model PartialSliderCrank "Slider-crank: flanges, bodies, geometry and si
     annotation (Dialog(group="Slider"));
   parameter SI.Mass mass3 = 0.25 "Slider: mass"
     annotation (Dialog(group="Slider"));
-  parameter SI.Length length1(min=1e-6) = 0.08 "Length of the crank"
+  parameter SI.Length length1(min=Modelica.Constants.eps) = 0.08 "Length of the crank"
     annotation (Dialog(group="Geometry"));
-  parameter SI.Length length2(min=1e-6) = 0.25 "Length of the connecting rod"
+  parameter SI.Length length2(min=Modelica.Constants.eps) = 0.25 "Length of the connecting rod"
     annotation (Dialog(group="Geometry"));
   parameter SI.Acceleration gravity[3] = {0, -9.81, 0}
     "Gravity vector; x points along the guide, z along the crank axis"

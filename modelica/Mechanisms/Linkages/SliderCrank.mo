@@ -4,7 +4,7 @@ model SliderCrank "Slider-crank with smooth friction between slider and guide"
       coulombForce=coulombForce,
       viscousFriction=viscousFriction,
       speedWidth=speedWidth));
-  parameter SI.Velocity speedWidth(min=1e-12) = 0.01 "Width of the smooth sign of the Coulomb friction"
+  parameter SI.Velocity speedWidth(min=Modelica.Constants.eps) = 0.01 "Width of the smooth sign of the Coulomb friction"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
   annotation (Documentation(info="<html>
 <p>
