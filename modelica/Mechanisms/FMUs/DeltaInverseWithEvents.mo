@@ -32,9 +32,9 @@ equation
     experiment(StopTime=1, Tolerance=1e-8, Interval=0.01),
     Documentation(info="<html>
 <p>
-The motor torques that <a href=\"modelica://Mechanisms.Robots.DeltaWithEvents\">DeltaWithEvents</a> needs for a motion of its
-arms. Speeds and accelerations are inputs of their own and must be the derivatives of the angles. There is no nonlinear
-equation and no state.
+The motor torques that <a href=\"modelica://Mechanisms.Robots.DeltaWithEvents\">DeltaWithEvents</a> needs for a motion
+of its arms. Speeds and accelerations are inputs of their own and must be the derivatives of the angles. There is no
+nonlinear equation and no state.
 </p>
 </html>"));
 end DeltaInverseWithEvents;

@@ -5,7 +5,7 @@ model DeltaWithEvents
     redeclare Friction.RotationalCoulombViscousWithoutSticking friction[3](
       each coulombTorque=coulombTorque,
       each viscousFriction=viscousFriction),
-    redeclare DriveTrains.EfficiencyGearWithEvents gear[3](
+    redeclare DriveTrains.EfficiencyGearWithoutSticking gear[3](
       each ratio=gearRatio,
       each efficiency=gearEfficiency));
   annotation (Documentation(info="<html>
