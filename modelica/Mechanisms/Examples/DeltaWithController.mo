@@ -1,7 +1,7 @@
 within Mechanisms.Examples;
 model DeltaWithController "Delta robot under P control of its positions and PI control of its speeds"
   extends Modelica.Icons.Example;
-  Modelica.Blocks.Sources.Constant target[3](k=25*{0.9, 0.5, 0.7}) "Target angles of the motors"
+  Modelica.Blocks.Sources.Constant target[3](k={22.5, 12.5, 17.5}) "Target angles of the motors"
     annotation (Placement(transformation(extent={{-98,30},{-78,50}})));
   Modelica.Blocks.Math.Feedback positionError[3] "Errors of the angles"
     annotation (Placement(transformation(extent={{-70,30},{-50,50}})));
