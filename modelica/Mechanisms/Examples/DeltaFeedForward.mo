@@ -7,17 +7,17 @@ model DeltaFeedForward "Delta robot driven by the torques of its inverse model; 
     sine={{0.3, -0.15, 0, 0, 0, 0}, {-0.2, 0.1, 0, 0, 0, 0}, {0.1, 0.1, -0.1, 0, 0, 0}},
     cosine={{0.1, -0.1, 0, 0, 0, 0}, {0.15, 0, -0.15, 0, 0, 0}, {-0.2, 0.2, 0, 0, 0, 0}}) "Motion of the arms"
     annotation (Placement(transformation(extent={{-90,-15},{-60,15}})));
-  Robots.DeltaInverse feedForward "Torques for the motion"
+  FMUs.DeltaInverse feedForward "Torques for the motion"
     annotation (Placement(transformation(extent={{-35,-20},{5,20}})));
-  Robots.DeltaForward robot "Robot driven by these torques"
+  FMUs.DeltaForward robot "Robot driven by these torques"
     annotation (Placement(transformation(extent={{40,-20},{80,20}})));
   output SI.Angle difference[3] "Angles of the robot less those of the motion";
 equation
-  connect(motion.q, feedForward.q) annotation (Line(points={{-58.5,9},{-50,9},{-50,12},{-39,12}}, color={0,0,127}));
-  connect(motion.qd, feedForward.qd) annotation (Line(points={{-58.5,0},{-39,0}}, color={0,0,127}));
+  connect(motion.q, feedForward.q) annotation (Line(points={{-58.5,9},{-50,9},{-50,16},{-39,16}}, color={0,0,127}));
+  connect(motion.qd, feedForward.qd) annotation (Line(points={{-58.5,0},{-46,0},{-46,8},{-39,8}}, color={0,0,127}));
   connect(motion.qdd, feedForward.qdd) annotation (Line(
-      points={{-58.5,-9},{-50,-9},{-50,-12},{-39,-12}}, color={0,0,127}));
-  connect(feedForward.tau, robot.tau) annotation (Line(points={{7,12},{22,12},{22,0},{36,0}}, color={0,0,127}));
+      points={{-58.5,-9},{-50,-9},{-50,-8},{-39,-8}}, color={0,0,127}));
+  connect(feedForward.tau, robot.tau) annotation (Line(points={{7,12},{22,12},{22,-8},{36,-8}}, color={0,0,127}));
   difference = robot.q - motion.q;
   annotation (
     experiment(StopTime=4, Tolerance=1e-8, Interval=0.001),

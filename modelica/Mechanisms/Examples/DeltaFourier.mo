@@ -3,7 +3,7 @@ model DeltaFourier "Delta robot moved along a Fourier series in every arm"
   extends Modelica.Icons.Example;
   parameter SI.AngularVelocity omega(min=1e-9) = 1.5707963267948966 "Fundamental frequency of the motion"
     annotation (Dialog(group="Signal"));
-  Robots.DeltaInverse robot "Robot"
+  FMUs.DeltaInverse robot "Robot"
     annotation (Placement(transformation(extent={{10,-20},{50,20}})));
   Sources.FourierMotion motion[3](
     each omega=omega,
@@ -16,9 +16,9 @@ model DeltaFourier "Delta robot moved along a Fourier series in every arm"
             {-0.0201, 0.0050, 0.0446, -0.0558, 0.0621, 0.0390}}) "Motion of the arms"
     annotation (Placement(transformation(extent={{-60,-20},{-20,20}})));
 equation
-  connect(motion.q, robot.q) annotation (Line(points={{-18,12},{6,12}}, color={0,0,127}));
-  connect(motion.qd, robot.qd) annotation (Line(points={{-18,0},{6,0}}, color={0,0,127}));
-  connect(motion.qdd, robot.qdd) annotation (Line(points={{-18,-12},{6,-12}}, color={0,0,127}));
+  connect(motion.q, robot.q) annotation (Line(points={{-18,12},{-6,12},{-6,16},{6,16}}, color={0,0,127}));
+  connect(motion.qd, robot.qd) annotation (Line(points={{-18,0},{-2,0},{-2,8},{6,8}}, color={0,0,127}));
+  connect(motion.qdd, robot.qdd) annotation (Line(points={{-18,-12},{-2,-12},{-2,-8},{6,-8}}, color={0,0,127}));
   annotation (
     experiment(StopTime=4, Tolerance=1e-8, Interval=0.002),
     Documentation(info="<html>

@@ -7,20 +7,20 @@ model TripodRoundTrip "Controlled tripod; the inverse model returns the torques 
     sine={{0.02, -0.01, 0, 0, 0, 0}, {-0.02, 0.01, 0, 0, 0, 0}, {0.04, -0.02, 0, 0, 0, 0}},
     cosine={{-0.02, -0.01, 0, 0, 0, 0}, {-0.03, 0.01, 0, 0, 0, 0}, {0.02, -0.01, 0, 0, 0, 0}}) "Motion of the rails"
     annotation (Placement(transformation(extent={{-90,-15},{-60,15}})));
-  Robots.Tripod robot "Robot with its controllers"
+  FMUs.Tripod robot "Robot with its controllers"
     annotation (Placement(transformation(extent={{-35,-20},{5,20}})));
-  Robots.TripodInverse inverse "Inverse model, fed with the motion of the drives"
+  FMUs.TripodInverse inverse "Inverse model, fed with the motion of the drives"
     annotation (Placement(transformation(extent={{40,-20},{80,20}})));
   output SI.Torque difference[3] "Torques of the inverse model less those of the drives";
 equation
-  connect(motion.q, robot.s_ref) annotation (Line(points={{-58.5,9},{-50,9},{-50,12},{-39,12}}, color={0,0,127}));
-  connect(motion.qd, robot.v_ref) annotation (Line(points={{-58.5,0},{-39,0}}, color={0,0,127}));
+  connect(motion.q, robot.s_ref) annotation (Line(points={{-58.5,9},{-50,9},{-50,16},{-39,16}}, color={0,0,127}));
+  connect(motion.qd, robot.v_ref) annotation (Line(points={{-58.5,0},{-46,0},{-46,8},{-39,8}}, color={0,0,127}));
   connect(motion.qdd, robot.a_ref) annotation (Line(
-      points={{-58.5,-9},{-50,-9},{-50,-12},{-39,-12}}, color={0,0,127}));
-  connect(robot.drivePosition, inverse.q) annotation (Line(points={{7,12},{36,12}}, color={0,0,127}));
-  connect(robot.driveSpeed, inverse.qd) annotation (Line(points={{7,6},{22,6},{22,0},{36,0}}, color={0,0,127}));
+      points={{-58.5,-9},{-50,-9},{-50,-8},{-39,-8}}, color={0,0,127}));
+  connect(robot.drivePosition, inverse.q) annotation (Line(points={{7,12},{18,12},{18,16},{36,16}}, color={0,0,127}));
+  connect(robot.driveSpeed, inverse.qd) annotation (Line(points={{7,6},{22,6},{22,8},{36,8}}, color={0,0,127}));
   connect(robot.driveAcceleration, inverse.qdd) annotation (Line(
-      points={{7,0},{18,0},{18,-12},{36,-12}}, color={0,0,127}));
+      points={{7,0},{22,0},{22,-8},{36,-8}}, color={0,0,127}));
   difference = inverse.driveTorque - robot.driveTorque;
   annotation (
     experiment(StopTime=2, Tolerance=1e-8, Interval=0.001),

@@ -171,6 +171,35 @@ def test_a_prescribed_motion_is_differentiated_as_its_function_declares(
     assert point.outputs["force"] == pytest.approx(4 * 0.07**2 * sin(0.3))
 
 
+GEARED = """
+model Geared
+  input Real q;
+  input Real qd;
+  input Real qdd;
+  output Real torque = -move.flange.tau;
+  Modelica.Blocks.Math.Gain speed(k=gearRatio);
+  Modelica.Mechanics.Rotational.Sources.Move move;
+  Modelica.Mechanics.Rotational.Components.Inertia motor(J=2);
+  Modelica.Mechanics.Rotational.Components.Damper bearing(d=0.5);
+  Modelica.Mechanics.Rotational.Components.Fixed housing;
+  parameter Real gearRatio = 10;
+equation
+  speed.u = qd;
+  move.u = {gearRatio*q, speed.y, gearRatio*qdd};
+  connect(move.flange, motor.flange_a);
+  connect(motor.flange_b, bearing.flange_a);
+  connect(bearing.flange_b, housing.flange);
+end Geared;
+"""
+
+
+def test_a_prescribed_motion_may_pass_through_a_gain(compile_text: Compile) -> None:
+    compiled = compile_text(GEARED, "Geared")
+    assert compiled.model.states == ()
+    point = compiled.at(u={"q": 0.3, "qd": -0.7, "qdd": 5.0})
+    assert point.outputs["torque"] == pytest.approx(2 * 50 - 0.5 * 7)
+
+
 def test_a_model_without_it_has_no_note(compile_text: Compile) -> None:
     compiled = compile_text("model M\n  output Real y = 2*time;\nend M;\n")
     assert [d.rule for d in compiled.diagnostics] == []

@@ -16,7 +16,7 @@ results for a coordinate projection method, 1993).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -114,7 +114,7 @@ def causalize(
         if name not in aliases and name not in states:
             targets[name] = symbol
     solution = Solution(states, aliases)
-    unknowns.prescribed = _prescribed(unknowns, substitution)
+    unknowns.prescribed = _prescribed(unknowns, substitution, remaining)
     pairs = substitution.in_equations(remaining)
     solution.demotions, solution.constraints = demote_states(
         pairs, targets, states, unknowns, time_invariant
@@ -129,19 +129,42 @@ def causalize(
     return solution
 
 
-def _prescribed(unknowns: Unknowns, aliases: Substitution) -> list[v.Prescribed]:
+def _prescribed(
+    unknowns: Unknowns, aliases: Substitution, equations: Sequence[ScalarEquation]
+) -> list[v.Prescribed]:
     """Return the values that inputs, time and parameters prescribe, free of `aliases`.
 
-    The symbols of others join `aliases`: they are replaced by their values in the equations.
+    They may do so through `equations`, such as that of a gain. The symbols of other values join
+    `aliases`: they are replaced by their values in the equations.
     """
+    if not unknowns.prescribed:
+        return []
     free = {s.element_hash() for s in unknowns.variables.values()}
+    explicit = _explicit(aliases.in_equations(equations), free)
     result: list[v.Prescribed] = []
     for one in unknowns.prescribed:  # a rate comes before what it is the rate of
-        value, rate = aliases([one.value, one.rate])
+        value, rate = explicit(aliases([one.value, one.rate]))
         if free & v.symbols(value, rate).keys():
             aliases.define(one.symbol, value)
         else:
             result.append(v.Prescribed(one.symbol, value, rate))
+    return result
+
+
+def _explicit(equations: Sequence[ScalarEquation], free: Set[int]) -> Substitution:
+    """Return the values of unknowns in `free` that single equations give without unknowns."""
+    sides = [pair for q in equations for pair in ((q.left, q.right), (q.right, q.left))]
+    pending = [(a, b) for a, b in sides if v.is_symbolic(a) and a.is_symbolic()]
+    pending = [(a, b) for a, b in pending if a.element_hash() in free]
+    result = Substitution()
+    while known := [(a, b) for a, b in pending if not free & v.symbols(b).keys()]:
+        for symbol, value in known:
+            result.define(symbol, value)
+        symbols = {symbol.element_hash() for symbol, _ in known}
+        pending = [(a, b) for a, b in pending if a.element_hash() not in symbols]
+        pending = [
+            (a, b) for (a, _), b in zip(pending, result([b for _, b in pending]), strict=True)
+        ]
     return result
 
 

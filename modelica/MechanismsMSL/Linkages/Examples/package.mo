@@ -1,6 +1,0 @@
-within MechanismsMSL.Linkages;
-package Examples "Linkages with their input signals"
-  extends Modelica.Icons.ExamplesPackage;
-  annotation (
-    Documentation(info="<html><p>Each example runs as it is.</p></html>"));
-end Examples;

@@ -1,6 +1,0 @@
-within MechanismsMSL.Robots;
-package Examples "Robots with their input signals"
-  extends Modelica.Icons.ExamplesPackage;
-  annotation (
-    Documentation(info="<html><p>Each example runs as it is.</p></html>"));
-end Examples;
