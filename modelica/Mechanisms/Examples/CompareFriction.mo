@@ -40,9 +40,12 @@ model CompareFriction "Four equal masses under the same force with four friction
   Friction.Translational.CoulombViscousWithEvents sticking "Coulomb friction that sticks"
     annotation (Placement(transformation(extent={{40,-85},{60,-65}})));
 equation
-  connect(drive.y, forceCoulombViscous.f) annotation (Line(points={{-69,0},{-56,0},{-56,75},{-42,75}}, color={0,0,127}));
-  connect(forceCoulombViscous.flange, massCoulombViscous.flange_a) annotation (Line(points={{-20,75},{0,75}}, color={0,127,0}));
-  connect(massCoulombViscous.flange_b, coulombViscous.flange_a) annotation (Line(points={{20,75},{40,75}}, color={0,127,0}));
+  connect(drive.y, forceCoulombViscous.f)
+    annotation (Line(points={{-69,0},{-56,0},{-56,75},{-42,75}}, color={0,0,127}));
+  connect(forceCoulombViscous.flange, massCoulombViscous.flange_a)
+    annotation (Line(points={{-20,75},{0,75}}, color={0,127,0}));
+  connect(massCoulombViscous.flange_b, coulombViscous.flange_a)
+    annotation (Line(points={{20,75},{40,75}}, color={0,127,0}));
   connect(drive.y, forceStribeck.f) annotation (Line(points={{-69,0},{-56,0},{-56,25},{-42,25}}, color={0,0,127}));
   connect(forceStribeck.flange, massStribeck.flange_a) annotation (Line(points={{-20,25},{0,25}}, color={0,127,0}));
   connect(massStribeck.flange_b, stribeck.flange_a) annotation (Line(points={{20,25},{40,25}}, color={0,127,0}));

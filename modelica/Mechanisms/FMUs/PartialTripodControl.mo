@@ -70,9 +70,9 @@ equation
   driveAcceleration = der(driveSpeed);
   annotation (Documentation(info="<html>
 <p>
-A <a href=\"modelica://Mechanisms.DriveTrains.CascadeController\">CascadeController</a> per drive measures its
-angle and speed. A subclass extends a tripod, too, and connects <code>torque.flange</code> to it. The inputs are reference position, speed and acceleration of each rail, which must fit together; zero inputs
-hold the tool where it starts.
+A <a href=\"modelica://Mechanisms.DriveTrains.CascadeController\">CascadeController</a> per drive measures its angle
+and speed. A subclass extends a tripod, too, and connects <code>torque.flange</code> to it. The inputs are reference
+position, speed and acceleration of each rail, which must fit together; zero inputs hold the tool where it starts.
 </p>
 <p>
 The gains are a choice; with the default values the least damped mode of the controlled robot lies, friction aside, near

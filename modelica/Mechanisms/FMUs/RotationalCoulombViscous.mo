@@ -14,7 +14,8 @@ equation
     experiment(StopTime=1, Tolerance=1e-8, Interval=0.001),
     Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.Friction.Rotational.CoulombViscous\">CoulombViscous</a> with the speed as input and the torque as output.
+<a href=\"modelica://Mechanisms.Friction.Rotational.CoulombViscous\">CoulombViscous</a> with the speed as input and the
+torque as output.
 </p>
 </html>"));
 end RotationalCoulombViscous;

@@ -14,7 +14,8 @@ equation
     experiment(StopTime=1, Tolerance=1e-8, Interval=0.001),
     Documentation(info="<html>
 <p>
-<a href=\"modelica://Mechanisms.Friction.Translational.CoulombViscous\">CoulombViscous</a> with the speed as input and the force as output.
+<a href=\"modelica://Mechanisms.Friction.Translational.CoulombViscous\">CoulombViscous</a> with the speed as input and
+the force as output.
 </p>
 </html>"));
 end TranslationalCoulombViscous;

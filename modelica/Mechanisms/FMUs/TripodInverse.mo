@@ -24,9 +24,9 @@ equation
     experiment(StopTime=1, Tolerance=1e-8, Interval=0.001),
     Documentation(info="<html>
 <p>
-Inputs are position, speed and acceleration of the drives of <a
-href=\"modelica://Mechanisms.Robots.ElasticTripod\">ElasticTripod</a>, as their encoders measure them; outputs are the torques that go
-with this motion. No controller is part of it: it serves where references and gains are not known.
+Inputs are position, speed and acceleration of the drives of
+<a href=\"modelica://Mechanisms.Robots.ElasticTripod\">ElasticTripod</a>, as their encoders measure them; outputs are
+the torques that go with this motion. No controller is part of it: it serves where references and gains are not known.
 </p>
 <p>
 The springs feel the difference between a position and the straight line between its samples, up to

@@ -1,6 +1,5 @@
 within Mechanisms.Friction.Interfaces;
 partial model PartialRotationalFriction "Friction between a shaft and its bearing, without the friction law"
-  import Modelica.Units.SI;
   extends Modelica.Mechanics.Rotational.Interfaces.PartialElementaryTwoFlangesAndSupport2;
   extends Modelica.Thermal.HeatTransfer.Interfaces.PartialElementaryConditionalHeatPortWithoutT;
   SI.Angle phi_rel "Angle of the shaft relative to the support";
@@ -11,11 +10,15 @@ partial model PartialRotationalFriction "Friction between a shaft and its bearin
   Modelica.Blocks.Interfaces.RealOutput storedEnergy(final quantity="Energy", final unit="J")
     "Elastic energy stored in the contact"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=90, origin={0,110})));
+protected
+  Modelica.Mechanics.Rotational.Sources.Torque contact "Acts on the shaft"
+    annotation (Placement(transformation(extent={{-10,-60},{10,-40}}, rotation=90)));
 equation
-  phi_rel = flange_a.phi - phi_support;
-  flange_b.phi = flange_a.phi;
+  connect(flange_a, contact.flange) annotation (Line(points={{-100,0},{0,0},{0,-40}}, color={0,0,0}));
+  connect(flange_b, contact.flange) annotation (Line(points={{100,0},{0,0},{0,-40}}, color={0,0,0}));
+  phi_rel = contact.flange.phi - phi_support;
   w_rel = der(phi_rel);
-  flange_a.tau + flange_b.tau - tau = 0;
+  contact.tau = -tau;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-100,10},{100,-10}}, lineColor={64,64,64}, fillColor={192,192,192},

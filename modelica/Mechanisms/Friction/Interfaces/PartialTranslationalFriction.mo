@@ -1,6 +1,5 @@
 within Mechanisms.Friction.Interfaces;
 partial model PartialTranslationalFriction "Friction between a slide and its guide, without the friction law"
-  import Modelica.Units.SI;
   extends Modelica.Mechanics.Translational.Interfaces.PartialElementaryTwoFlangesAndSupport2;
   extends Modelica.Thermal.HeatTransfer.Interfaces.PartialElementaryConditionalHeatPortWithoutT;
   SI.Position s_rel "Position of the slide relative to the support";
@@ -11,11 +10,15 @@ partial model PartialTranslationalFriction "Friction between a slide and its gui
   Modelica.Blocks.Interfaces.RealOutput storedEnergy(final quantity="Energy", final unit="J")
     "Elastic energy stored in the contact"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=90, origin={0,110})));
+protected
+  Modelica.Mechanics.Translational.Sources.Force contact "Acts on the slide"
+    annotation (Placement(transformation(extent={{-10,-60},{10,-40}}, rotation=90)));
 equation
-  s_rel = flange_a.s - s_support;
-  flange_b.s = flange_a.s;
+  connect(flange_a, contact.flange) annotation (Line(points={{-100,0},{0,0},{0,-40}}, color={0,127,0}));
+  connect(flange_b, contact.flange) annotation (Line(points={{100,0},{0,0},{0,-40}}, color={0,127,0}));
+  s_rel = contact.flange.s - s_support;
   v_rel = der(s_rel);
-  flange_a.f + flange_b.f - f = 0;
+  contact.f = -f;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
         Rectangle(extent={{-100,10},{100,-10}}, lineColor={64,64,64}, fillColor={192,192,192},

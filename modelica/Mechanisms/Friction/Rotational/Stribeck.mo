@@ -12,9 +12,10 @@ model Stribeck "Stribeck friction torque with a smooth sign"
   parameter SI.AngularVelocity speedWidth(min=Modelica.Constants.eps) = 0.01
     "Width of the smooth sign tanh(w_rel/speedWidth), well below stribeckSpeed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
+  SI.Torque level "Friction torque of steady sliding without its viscous part";
 equation
-  tau = Functions.smoothCoulomb(w_rel, Functions.stribeckLevel(w_rel, coulombTorque, staticTorque, stribeckSpeed), speedWidth)
-    + viscousFriction*w_rel;
+  level = Functions.stribeckLevel(w_rel, coulombTorque, staticTorque, stribeckSpeed);
+  tau = Functions.smoothCoulomb(w_rel, level, speedWidth) + viscousFriction*w_rel;
   storedEnergy = 0;
   lossPower = tau*w_rel;
   annotation (

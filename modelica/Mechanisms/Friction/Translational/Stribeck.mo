@@ -12,9 +12,10 @@ model Stribeck "Stribeck friction force with a smooth sign"
   parameter SI.Velocity speedWidth(min=Modelica.Constants.eps) = 0.0001
     "Width of the smooth sign tanh(v_rel/speedWidth), well below stribeckSpeed"
     annotation (Dialog(tab="Advanced", group="Smoothing"));
+  SI.Force level "Friction force of steady sliding without its viscous part";
 equation
-  f = Functions.smoothCoulomb(v_rel, Functions.stribeckLevel(v_rel, coulombForce, staticForce, stribeckSpeed), speedWidth)
-    + viscousFriction*v_rel;
+  level = Functions.stribeckLevel(v_rel, coulombForce, staticForce, stribeckSpeed);
+  f = Functions.smoothCoulomb(v_rel, level, speedWidth) + viscousFriction*v_rel;
   storedEnergy = 0;
   lossPower = f*v_rel;
   annotation (

@@ -102,7 +102,7 @@ def test_a_drive_of_the_stand_in_moves_as_lagrange_says(compile_text: Compile) -
     both does the work torque*(r - h).
     """
     compiled = compile_text(DRIVE, "Drive")
-    (h, dh), (g, dg), (l, dl), torque = (0.02, 0.3), (0.1, -0.4), (0.05, 0.7), 1.5
+    (h, dh), (g, dg), (load, dl), torque = (0.02, 0.3), (0.1, -0.4), (0.05, 0.7), 1.5
     point = compiled.at(
         x={
             s.name: {
@@ -112,11 +112,11 @@ def test_a_drive_of_the_stand_in_moves_as_lagrange_says(compile_text: Compile) -
                 "mount.w_rel": dh,
                 "rotor.phi": 3 * g - 2 * h,
                 "rotor.w": 3 * dg - 2 * dh,
-                "belt.phi_rel": l - g,
+                "belt.phi_rel": load - g,
                 "belt.w_rel": dl - dg,
-                "load.phi": l,
+                "load.phi": load,
                 "load.w": dl,
-                "slide.s": l / 20,
+                "slide.s": load / 20,
                 "slide.v": dl / 20,
                 "heat.T": 300.0,
             }[s.name]
@@ -124,7 +124,7 @@ def test_a_drive_of_the_stand_in_moves_as_lagrange_says(compile_text: Compile) -
         },
         u={"torque": torque},
     )
-    belt = 50 * (l - g) + 0.1 * (dl - dg)
+    belt = 50 * (load - g) + 0.1 * (dl - dg)
     rotor = (belt + 3 * torque) / (3 * 0.001)
     values = point.values
     assert values["rotor.a"] == pytest.approx(rotor)
