@@ -12,17 +12,13 @@ import pandas as pd
 import pytest
 
 import fmident
-from fmident.compilers.base import Compiler
 from fmident.fmu import SimulationSetup
-
-from ..kept import library_fmu
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "examples" / "lugre"
+FOLDER = Path(__file__).parents[2] / "examples" / "lugre"
 SLIDE = "Mechanisms.FMUs.SlideWithLuGreFriction"
-ELEMENT = "MechanismsTest.TranslationalLuGre"
+ELEMENT = "Mechanisms.FMUs.TranslationalLuGre"
 ONE_TENTH_OF_A_PERCENT = 1e-3
 INLINE = {"evaluation.executor": "inline"}
 """Small problems: worker processes would take longer to start."""
@@ -69,22 +65,19 @@ def errors(generate: ModuleType, parameters: pd.DataFrame) -> pd.Series:
 
 
 def test_steady_sliding_follows_the_stribeck_curve(
-    generate: ModuleType, embedded_compiler: Compiler
+    generate: ModuleType, build_fmu: Callable[[str], Path]
 ) -> None:
     """The LuGre element at constant speed ends on the curve of eq. 14, speed by speed."""
-    sources = (ROOT / "modelica" / "Mechanisms", ROOT / "tests/modelica/library/MechanismsTest")
-    element = library_fmu(embedded_compiler, ELEMENT, sources)
-    truth = {f"friction.{k}": v for k, v in generate.TRUTH.items() if k != "m"}
     points = generate.stribeck()
     speeds = points["speed [m/s]"].to_numpy()[::8]
     forces = points["friction [N]"].to_numpy()[::8]
-    with fmident.open_fmu(element) as fmu, fmu.simulator() as simulator:
+    with fmident.open_fmu(build_fmu(ELEMENT)) as fmu, fmu.simulator() as simulator:
         for speed, force in zip(speeds, forces, strict=True):
             # The deflection settles with the rate sigma0 |v| / level: 40 time constants.
             times = np.linspace(0.0, 40 * 1.5 / (1e5 * abs(speed)), 11)
             inputs = np.full((times.size, 1), speed)
             setup = SimulationSetup(times, ("v",), inputs, ("f",), tolerance=1e-10)
-            last = float(simulator.simulate(setup, truth)[-1, 0])
+            last = float(simulator.simulate(setup, generate.TRUTH)[-1, 0])
             assert last == pytest.approx(force, rel=1e-7)
 
 

@@ -1,7 +1,4 @@
-"""Friction laws at a given speed: closed forms, steady sliding, presliding, energy.
-
-The laws stand between a source of speed and ground, in ``MechanismsTest``.
-"""
+"""Friction laws by themselves: closed forms, steady sliding, presliding, energy."""
 
 from __future__ import annotations
 
@@ -15,17 +12,17 @@ TRANSLATIONAL = {
     "prefix": "Translational",
     "speed": "v",
     "force": "f",
-    "c": "friction.coulombForce",
-    "s": "friction.staticForce",
-    "vs": "friction.stribeckSpeed",
+    "c": "coulombForce",
+    "s": "staticForce",
+    "vs": "stribeckSpeed",
 }
 ROTATIONAL = {
     "prefix": "Rotational",
     "speed": "w",
     "force": "tau",
-    "c": "friction.coulombTorque",
-    "s": "friction.staticTorque",
-    "vs": "friction.stribeckSpeed",
+    "c": "coulombTorque",
+    "s": "staticTorque",
+    "vs": "stribeckSpeed",
 }
 KINDS = pytest.mark.parametrize("kind", [TRANSLATIONAL, ROTATIONAL], ids=["force", "torque"])
 
@@ -33,7 +30,7 @@ KINDS = pytest.mark.parametrize("kind", [TRANSLATIONAL, ROTATIONAL], ids=["force
 def swept(
     workshop: Workshop, kind: dict[str, str], law: str, parameters: dict[str, float]
 ) -> np.ndarray:
-    machine = workshop.machine(f"MechanismsTest.{kind['prefix']}{law}")
+    machine = workshop.machine(f"FMUs.{kind['prefix']}{law}")
     times = np.arange(SPEEDS.size) * 0.01
     outputs = (kind["force"], "lossPower", "storedEnergy")
     signals = machine.simulate(times, {kind["speed"]: SPEEDS}, outputs, parameters)
@@ -48,7 +45,7 @@ def test_coulomb_viscous(workshop: Workshop, kind: dict[str, str]) -> None:
         workshop,
         kind,
         "CoulombViscous",
-        {kind["c"]: 2.0, "friction.viscousFriction": 0.3, "friction.speedWidth": 1e-3},
+        {kind["c"]: 2.0, "viscousFriction": 0.3, "speedWidth": 1e-3},
     )
     np.testing.assert_allclose(force, 2.0 * np.tanh(SPEEDS / 1e-3) + 0.3 * SPEEDS, rtol=1e-13)
 
@@ -59,8 +56,8 @@ def test_stribeck(workshop: Workshop, kind: dict[str, str]) -> None:
         kind["c"]: 1.0,
         kind["s"]: 1.8,
         kind["vs"]: 0.01,
-        "friction.viscousFriction": 0.3,
-        "friction.speedWidth": 1e-5,
+        "viscousFriction": 0.3,
+        "speedWidth": 1e-5,
     }
     force = swept(workshop, kind, "Stribeck", values)
     level = 1.0 + 0.8 * np.exp(-((SPEEDS / 0.01) ** 2))
@@ -74,9 +71,9 @@ def test_lugre_slides_steadily_on_the_stribeck_curve(
 ) -> None:
     values = {
         kind["c"]: 1.0, kind["s"]: 1.5, kind["vs"]: 0.01,
-        "friction.sigma0": 1e4, "friction.sigma1": 10.0, "friction.viscousFriction": 0.4,
+        "sigma0": 1e4, "sigma1": 10.0, "viscousFriction": 0.4,
     }  # fmt: skip
-    machine = workshop.machine(f"MechanismsTest.{kind['prefix']}LuGre")
+    machine = workshop.machine(f"FMUs.{kind['prefix']}LuGre")
     times = np.linspace(0.0, 1.0, 51)
     inputs = {kind["speed"]: np.full(51, speed)}
     force = machine.simulate(times, inputs, (kind["force"],), values, 1e-10)[kind["force"]][-1]
@@ -91,9 +88,9 @@ def test_lugre_is_a_spring_and_damper_for_small_motion(
     """At deflections far below staticForce/sigma0 the bristles do not slip."""
     values = {
         kind["c"]: 1e6, kind["s"]: 1e6, kind["vs"]: 0.01,
-        "friction.sigma0": 1e4, "friction.sigma1": 10.0, "friction.viscousFriction": 0.4,
+        "sigma0": 1e4, "sigma1": 10.0, "viscousFriction": 0.4,
     }  # fmt: skip
-    machine = workshop.machine(f"MechanismsTest.{kind['prefix']}LuGre")
+    machine = workshop.machine(f"FMUs.{kind['prefix']}LuGre")
     times = np.linspace(0.0, 1.0, 1001)
     speed = 1e-3 * times * (1.0 - times)
     deflection = 1e-3 * (times**2 / 2.0 - times**3 / 3.0)
@@ -104,17 +101,15 @@ def test_lugre_is_a_spring_and_damper_for_small_motion(
 
 @KINDS
 def test_lugre_keeps_its_deflection_at_rest(workshop: Workshop, kind: dict[str, str]) -> None:
-    machine = workshop.machine(f"MechanismsTest.{kind['prefix']}LuGre")
+    machine = workshop.machine(f"FMUs.{kind['prefix']}LuGre")
     times = np.linspace(0.0, 100.0, 1001)
-    signals = machine.simulate(
-        times, {kind["speed"]: np.zeros(1001)}, ("friction.z",), {"friction.z": 1e-6}
-    )
-    np.testing.assert_array_equal(signals["friction.z"], np.full(1001, 1e-6))
+    signals = machine.simulate(times, {kind["speed"]: np.zeros(1001)}, ("z",), {"z": 1e-6})
+    np.testing.assert_array_equal(signals["z"], np.full(1001, 1e-6))
 
 
 @KINDS
 def test_lugre_balances_its_power(workshop: Workshop, kind: dict[str, str]) -> None:
-    machine = workshop.machine(f"MechanismsTest.{kind['prefix']}LuGre")
+    machine = workshop.machine(f"FMUs.{kind['prefix']}LuGre")
     step, per_window = 1e-5, 1000
     times = np.arange(40001) * step
     speed = 0.01 * np.sin(20.0 * times) + 0.003 * np.sin(71.0 * times)

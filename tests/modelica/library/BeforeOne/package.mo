@@ -74,11 +74,14 @@ package BeforeOne "Models that use Mechanisms 0.4.0 and MechanismsMSL 0.3.0, to 
     connect(gear.flange_b, load.flange_a);
   end Brake;
 
-  model ByHand "What no script can convert"
-    parameter SI.FirstMoment unbalance = 1e-3 "Unbalance";
-    Mechanisms.Friction.RotationalLuGre friction "Driven by a signal";
+  model Bearing "Friction driven by a signal"
+    Mechanisms.Friction.RotationalLuGre friction "Bearing";
   equation
     friction.w = sin(time);
+  end Bearing;
+
+  model ByHand "What no script can convert"
+    parameter SI.FirstMoment unbalance = 1e-3 "Unbalance";
   end ByHand;
   annotation (version="1", uses(Mechanisms(version="0.4.0"), MechanismsMSL(version="0.3.0"), Modelica(version="4.0.0")));
 end BeforeOne;

@@ -1,5 +1,0 @@
-within MechanismsTest;
-model RotationalLuGre "LuGre friction of a shaft that moves at a given speed"
-  extends PartialRotationalFriction(redeclare Mechanisms.Friction.Rotational.LuGre friction);
-  annotation (experiment(StopTime=1, Tolerance=1e-9, Interval=0.001));
-end RotationalLuGre;

@@ -1,5 +1,0 @@
-within MechanismsTest;
-model TranslationalCoulombViscous "CoulombViscous friction of a slide that moves at a given speed"
-  extends PartialTranslationalFriction(redeclare Mechanisms.Friction.Translational.CoulombViscous friction);
-  annotation (experiment(StopTime=1, Tolerance=1e-9, Interval=0.001));
-end TranslationalCoulombViscous;
