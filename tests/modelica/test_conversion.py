@@ -70,7 +70,9 @@ def test_the_oldest_names_lead_to_those_of_today() -> None:
     assert unknown(text) == set()
 
 
-@pytest.mark.parametrize("name", ["Oscillator", "Drives", "Loop", "Robots", "Linkage", "Brake", "Bearing"])
+@pytest.mark.parametrize(
+    "name", ["Oscillator", "Drives", "Loop", "Robots", "Linkage", "Brake", "Bearing"]
+)
 def test_converted_models_build(modern: tuple[str, list[str]], tmp_path: Path, name: str) -> None:
     place = tmp_path / "BeforeOne.mo"
     place.write_text(modern[0])
