@@ -82,7 +82,7 @@ def solve_blocks(
     loops without a formula; ``None`` refuses them.
     """
     names = list(targets)
-    incidence = [incidence_of(q.residual, targets) for q in equations]
+    incidence = incidence_of(equations, targets)
     matching = maximum_matching(incidence, len(names))
     if matching.unmatched_equations or matching.unmatched_unknowns:
         raise not_matched(equations, incidence, matching, names, unknowns, states)
@@ -110,10 +110,12 @@ def solve_blocks(
     return formulas
 
 
-def incidence_of(residual: Scalar, targets: Mapping[str, v.SX]) -> list[int]:
-    """Return the positions of the targets that occur in a residual."""
-    used = v.symbols(residual)
-    return [j for j, symbol in enumerate(targets.values()) if symbol.element_hash() in used]
+def incidence_of(
+    equations: Sequence[ScalarEquation], targets: Mapping[str, v.SX]
+) -> list[list[int]]:
+    """Return, for each equation, the positions of the targets that occur in it."""
+    position = {symbol.element_hash(): j for j, symbol in enumerate(targets.values())}
+    return [sorted(position[k] for k in q.symbols if k in position) for q in equations]
 
 
 class _NoFormula(Exception):  # noqa: N818  # no mistake of the model

@@ -199,7 +199,7 @@ def demote_states(
     constraints: list[Constraint] = []
     while states:
         names = list(targets)
-        incidence = [incidence_of(q.residual, targets) for q in equations]
+        incidence = incidence_of(equations, targets)
         matching = maximum_matching(incidence, len(names))
         if len(equations) != len(names) or not matching.unmatched_equations:
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import casadi as ca
 
@@ -28,10 +29,15 @@ class ScalarEquation:
     text: str
     span: sx.Span
 
-    @property
+    @cached_property
     def residual(self) -> Scalar:
         """``left - right``."""
         return v.plain(_number(self.left) - _number(self.right))
+
+    @cached_property
+    def symbols(self) -> frozenset[int]:
+        """Hashes of the symbols in the residual."""
+        return frozenset(v.symbols(self.residual))
 
 
 def _number(scalar: Scalar) -> Scalar:
