@@ -47,7 +47,7 @@ def on_call(
 
 def arm(phase: str) -> None:
     """Prepare the strike."""
-    from fmident.estimation import checks, monitor, run
+    from fmident.estimation import assessment, checks, monitor
     from fmident.evaluation.activity import Activities
     from fmident.evaluation.executors.processes.executor import ProcessExecutor
     from fmident.evaluation.executors.processes.worker import Worker
@@ -66,7 +66,7 @@ def arm(phase: str) -> None:
     elif phase == "iterations":
         on_call(monitor.RunMonitor, "iteration", lambda *_, **__: True)
     elif phase == "intervals":
-        on_call(run, "uncertainty", lambda *_, **__: True, None)
+        on_call(assessment, "uncertainty", lambda *_, **__: True, None)
     elif phase == "writing":
         # The numbers are written by then, and the page is not.
         on_call(Contents, "render", lambda *_, **__: True, None)
