@@ -103,8 +103,8 @@ def connector_box(it: Class, name: str) -> tuple[float, float, float, float] | N
     known = {p.component.name: p for p in libraries().components(it)}
     values = libraries().values(it)
     placed = known.get(first)
-    if placed is None or placed.kind is None:
-        return None
+    if placed is None or placed.kind is None or placed.owner.full_name.startswith("Modelica."):
+        return None  # not known; the stand-in has no pictures
     matrix = placement(
         placed.component, "Diagram", extent(libraries(), placed.kind, "Icon"), values
     )

@@ -1,7 +1,8 @@
 within Mechanisms.DriveTrains;
 block AllPass "Delay as an all-pass of first order"
   extends Modelica.Blocks.Interfaces.SISO;
-  parameter SI.Time delay(min=1e-6) = 1e-3 "Delay";
+  parameter SI.Time delay(min=1e-6) = 1e-3 "Delay"
+    annotation (Dialog(group="Delay"));
   Real x(start=0, fixed=true) "State, a low-pass of the input";
 equation
   0.5*delay*der(x) = u - x;

@@ -15,9 +15,9 @@ model PositioningAxisMove "Positioning axis to and fro; the inverse model return
     annotation (Placement(transformation(extent={{-30,-60},{10,-20}})));
   output SI.Force difference "Force of the inverse model less that of the axis";
 equation
-  connect(reference.y, axis.q_ref) annotation (Line(points={{-59,0},{-46,0},{-46,40},{-34,40}}, color={0,0,127}));
+  connect(reference.y, axis.q_ref) annotation (Line(points={{-59,0},{-46,0},{-46,52},{-34,52}}, color={0,0,127}));
   connect(reference.y, sampled.q_ref)
-    annotation (Line(points={{-59,0},{-46,0},{-46,-40},{-34,-40}}, color={0,0,127}));
+    annotation (Line(points={{-59,0},{-46,0},{-46,-28},{-34,-28}}, color={0,0,127}));
   connect(axis.q, inverse.q) annotation (Line(points={{12,56},{36,56}}, color={0,0,127}));
   connect(axis.qd, inverse.qd) annotation (Line(points={{12,48},{26,48},{26,44},{36,44}}, color={0,0,127}));
   connect(axis.qdd, inverse.qdd) annotation (Line(points={{12,40},{26,40},{26,32},{36,32}}, color={0,0,127}));

@@ -53,7 +53,10 @@ equation
   der(q) = qd;
   der(qd) = qdd;
   force = gtau*voltage;
-  annotation (Documentation(info="<html>
+  annotation (
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Rectangle(extent={{-100,100},{100,-100}}, lineColor={95,95,95})}),
+    Documentation(info="<html>
 <p>
 A <a href=\"modelica://Mechanisms.DriveTrains.PositionController\">PositionController</a> and a drive whose force is
 proportional to the control voltage; the current loop is ideal. The subclass connects <code>drive.flange</code> to the

@@ -68,7 +68,10 @@ equation
     driveSpeed[i] = speed[i].w/controller[i].gearFactor;
   end for;
   driveAcceleration = der(driveSpeed);
-  annotation (Documentation(info="<html>
+  annotation (
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Rectangle(extent={{-100,100},{100,-100}}, lineColor={95,95,95})}),
+    Documentation(info="<html>
 <p>
 A <a href=\"modelica://Mechanisms.DriveTrains.CascadeController\">CascadeController</a> per drive measures its angle
 and speed. A subclass extends a tripod, too, and connects <code>torque.flange</code> to it. The inputs are reference

@@ -3,25 +3,31 @@ partial model PartialSliderCrank "Slider-crank: flanges, bodies, geometry and si
   extends Icons.SliderCrank;
   parameter SI.Inertia inertia1 = 3.8e-4 "Crank: moment of inertia about the crank axis (Izz)"
     annotation (Dialog(group="Crank"));
-  parameter FirstMoment momentX1 = 7.2e-3 "Crank: first moment along the crank (mX)"
+  parameter Real momentX1(final quantity="FirstMoment", final unit="kg.m") = 7.2e-3
+    "Crank: first moment along the crank (mX)"
     annotation (Dialog(group="Crank"));
-  parameter FirstMoment momentY1 = 0 "Crank: first moment across the crank (mY)"
+  parameter Real momentY1(final quantity="FirstMoment", final unit="kg.m") = 0
+    "Crank: first moment across the crank (mY)"
     annotation (Dialog(group="Crank"));
   parameter SI.Mass mass1 = 0.18 "Crank: mass, without influence"
     annotation (Dialog(group="Crank"));
   parameter SI.Inertia inertia2 = 4.6e-3 "Connecting rod: moment of inertia about the crank pin (Izz)"
     annotation (Dialog(group="Connecting rod"));
-  parameter FirstMoment momentX2 = 2.8e-2 "Connecting rod: first moment along the rod (mX)"
+  parameter Real momentX2(final quantity="FirstMoment", final unit="kg.m") = 2.8e-2
+    "Connecting rod: first moment along the rod (mX)"
     annotation (Dialog(group="Connecting rod"));
-  parameter FirstMoment momentY2 = 0 "Connecting rod: first moment across the rod (mY)"
+  parameter Real momentY2(final quantity="FirstMoment", final unit="kg.m") = 0
+    "Connecting rod: first moment across the rod (mY)"
     annotation (Dialog(group="Connecting rod"));
   parameter SI.Mass mass2 = 0.22 "Connecting rod: mass"
     annotation (Dialog(group="Connecting rod"));
   parameter SI.Inertia inertia3 = 1.9e-4 "Slider: moment of inertia about the piston pin (Izz), without influence"
     annotation (Dialog(group="Slider"));
-  parameter FirstMoment momentX3 = 0 "Slider: first moment along the guide (mX), in the potential energy only"
+  parameter Real momentX3(final quantity="FirstMoment", final unit="kg.m") = 0
+    "Slider: first moment along the guide (mX), in the potential energy only"
     annotation (Dialog(group="Slider"));
-  parameter FirstMoment momentY3 = 0 "Slider: first moment across the guide (mY), in the potential energy only"
+  parameter Real momentY3(final quantity="FirstMoment", final unit="kg.m") = 0
+    "Slider: first moment across the guide (mY), in the potential energy only"
     annotation (Dialog(group="Slider"));
   parameter SI.Mass mass3 = 0.25 "Slider: mass"
     annotation (Dialog(group="Slider"));
@@ -61,8 +67,6 @@ partial model PartialSliderCrank "Slider-crank: flanges, bodies, geometry and si
   Modelica.Blocks.Interfaces.RealOutput potentialEnergy(final quantity="Energy", final unit="J")
     "Potential energy, zero with the centres of mass on the crank axis"
     annotation (Placement(transformation(extent={{-10,-10},{10,10}}, rotation=-90, origin={-25,-110})));
-protected
-  type FirstMoment = Real(final quantity="FirstMoment", final unit="kg.m") "First moment of mass";
   annotation (Documentation(info="<html>
 <p>
 Crank (body 1), connecting rod (body 2) and slider (body 3) in the x-y plane; the slider moves along x through the crank

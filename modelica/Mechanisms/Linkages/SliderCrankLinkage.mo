@@ -2,7 +2,7 @@ within Mechanisms.Linkages;
 model SliderCrankLinkage "Slider-crank without friction"
   extends PartialSliderCrank;
   parameter StateSelect stateSelect = StateSelect.prefer "Priority of the crank's angle and speed as states"
-    annotation (Dialog(tab="Advanced"));
+    annotation (Dialog(tab="Advanced", group="States"));
   SI.Angle q(stateSelect=stateSelect) "Crank angle";
   SI.AngularVelocity qd(stateSelect=stateSelect) "Crank speed";
   SI.AngularAcceleration qdd "Crank acceleration";
@@ -12,10 +12,10 @@ protected
   Real betaCurvature(unit="1") "Second derivative of beta with respect to the crank angle";
   SI.Length sliderSlope "Derivative of the slider position with respect to the crank angle";
   SI.Length sliderCurvature "Second derivative of the slider position with respect to the crank angle";
-  FirstMoment crankMoment[2] "First moment of the crank, resolved in the ground frame";
-  FirstMoment rodMoment[2] "First moment of the connecting rod, resolved in the ground frame";
-  FirstMoment rodMomentAlong "First moment of the connecting rod along the crank";
-  FirstMoment rodMomentAcross "First moment of the connecting rod across the crank";
+  Real crankMoment[2](each final unit="kg.m") "First moment of the crank, resolved in the ground frame";
+  Real rodMoment[2](each final unit="kg.m") "First moment of the connecting rod, resolved in the ground frame";
+  Real rodMomentAlong(final unit="kg.m") "First moment of the connecting rod along the crank";
+  Real rodMomentAcross(final unit="kg.m") "First moment of the connecting rod across the crank";
   SI.Inertia generalizedInertia "Inertia felt at the crank";
   SI.Torque biasTorque "Crank torque without acceleration: centrifugal forces and weight";
 equation

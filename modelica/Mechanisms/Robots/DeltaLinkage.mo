@@ -2,7 +2,7 @@ within Mechanisms.Robots;
 model DeltaLinkage "Arms and platform of a delta robot"
   extends PartialDelta;
   parameter StateSelect stateSelect = StateSelect.prefer "Priority of the arms' angles and speeds as states"
-    annotation (Dialog(tab="Advanced"));
+    annotation (Dialog(tab="Advanced", group="States"));
   Modelica.Mechanics.Rotational.Interfaces.Flange_a arm[3] "Upper arms; angles below the horizontal"
     annotation (Placement(transformation(extent={{-110,-10},{-90,10}})));
   SI.Angle q[3](each stateSelect=stateSelect) "Angles of the upper arms below the horizontal";
@@ -11,6 +11,7 @@ model DeltaLinkage "Arms and platform of a delta robot"
 protected
   constant Real armDirection[3, 3] = {{1, 0, 0}, {-0.5, 0.5*sqrt(3), 0}, {-0.5, -0.5*sqrt(3), 0}}
     "Directions of the arms at 0, 120 and 240 degrees, one per row";
+  constant Integer others[3, 2] = {{2, 3}, {1, 3}, {1, 2}} "The two other arms, one row per arm";
   SI.Position elbow[3, 3] "Middle between the two elbows of an arm, one per row";
   SI.Length elbowSlope[3, 3] "Derivative of the elbow with respect to the angle of its arm";
   SI.Length elbowCurvature[3, 3] "Second derivative of the elbow with respect to the angle of its arm";
@@ -56,8 +57,8 @@ equation
   for i in 1:3 loop
     assert(side2[i] > 1e-9*lowerArmLength^2,
       "Delta robot: the platform is free to turn about two arms, because their lower arms lie side by side: arms "
-        + (if i == 1 then "2" else "1") + " and " + (if i == 3 then "2" else "3") + ". Check their angles q.");
-    assert(h2 > 1e-6*lowerArmLength^2 or side2[i] > min(side2),
+        + String(others[i, 1]) + " and " + String(others[i, 2]) + ". Check their angles q.");
+    assert(h2 > 1e-6*lowerArmLength^2 or side2[i] > side2[others[i, 1]] or side2[i] > side2[others[i, 2]],
       "Delta robot: the pose is out of reach. The lower arms do not meet; the elbow of arm " + String(i) + " (q["
         + String(i) + "]) is the farthest from the others. Check the angles against lowerArmLength.");
   end for;

@@ -4,7 +4,7 @@ model TripodLinkage "Carriages, rods and tool of a tripod"
     toolPosition(each stateSelect=stateSelect),
     toolVelocity(each stateSelect=stateSelect));
   parameter StateSelect stateSelect = StateSelect.prefer "Priority of the tool's position and velocity as states"
-    annotation (Dialog(tab="Advanced"));
+    annotation (Dialog(tab="Advanced", group="States"));
   Modelica.Mechanics.Translational.Interfaces.Flange_a rail[3] "Carriages on their rails; heights"
     annotation (Placement(transformation(extent={{-110,-10},{-90,10}})));
 protected

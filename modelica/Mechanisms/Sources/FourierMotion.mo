@@ -37,10 +37,6 @@ equation
         Text(extent={{91.8,65.8},{98,54.2}}, textColor={128,128,128}, textString="q"),
         Text(extent={{85.6,5.8},{98,-5.8}}, textColor={128,128,128}, textString="qd"),
         Text(extent={{79.4,-54.2},{98,-65.8}}, textColor={128,128,128}, textString="qdd")}),
-    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-90,0},{70,0}}, color={160,160,160}),
-        Line(points={{-90,0},{-74,44},{-62,20},{-48,58},{-30,-6},{-18,14},{-2,-50},{14,-20},{30,-60},{46,10},
-          {58,-14},{70,0}}, color={0,0,127}, thickness=0.5, smooth=Smooth.Bezier)}),
     Documentation(info="<html>
 <p>
 <code>q = offset + sum(sine[k]*sin(k*omega*t) + cosine[k]*cos(k*omega*t))</code> over six harmonics, and its first and

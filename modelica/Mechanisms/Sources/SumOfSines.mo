@@ -24,10 +24,6 @@ equation
         Line(points={{-60,0},{60,0}}, color={160,160,160}),
         Line(points={{-60,0},{-45,52.5},{-30,15},{-15,30},{0,0},{15,-45},{30,-7.5},{45,-37.5},{60,0}},
           color={0,0,127}, thickness=0.375, smooth=Smooth.Bezier)}),
-    Diagram(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
-        Line(points={{-80,0},{80,0}}, color={160,160,160}),
-        Line(points={{-80,0},{-60,70},{-40,20},{-20,40},{0,0},{20,-60},{40,-10},{60,-50},{80,0}}, color={0,0,127},
-          thickness=0.5, smooth=Smooth.Bezier)}),
     Documentation(info="<html>
 <p>
 <code>y = offset + sum(amplitude[k]*sin(omega[k]*t + phase[k]))</code>: a force or a reference of a few frequencies that

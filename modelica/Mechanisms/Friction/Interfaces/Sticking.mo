@@ -18,7 +18,10 @@ equation
     elseif (pre(direction) == -1 or backward) and speed < 0 then -1 else 0;
   friction = if locked then path elseif pre(direction) == 1 or forward then forwardLevel else -backwardLevel;
   acceleration = if locked then 0 else path - friction;
-  annotation (Documentation(info="<html>
+  annotation (
+    Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
+        Line(points={{-64,-51.2},{0,-35.2},{0,35.2},{64,51.2}}, color={0,0,127}, thickness=0.4)}),
+    Documentation(info="<html>
 <p>
 States and switching conditions of Coulomb friction that sticks. A subclass gives <code>speed</code> and the levels,
 states that <code>acceleration</code> is the rate of the speed, and lets <code>friction</code> act against the motion.

@@ -130,7 +130,7 @@ class FunctionInliner:
         for value in [a for a, yes in pairs if yes][count - count // annotation.order :]:
             if v.symbols(*v.flat(value)).keys() <= invariant:
                 rates.append(0.0)
-            elif v.is_symbolic(value) and value.name() == TIME:
+            elif isinstance(value, ca.SX) and value.is_symbolic() and value.name() == TIME:
                 rates.append(1.0)
             else:
                 return None
