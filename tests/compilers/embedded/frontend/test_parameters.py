@@ -229,6 +229,16 @@ def test_why_parameters_cannot_be_set(compile_text: Compile) -> None:
     assert note.message.endswith(f"cannot be set: {listed}")
 
 
+def test_switches_of_components_are_no_note(compile_text: Compile) -> None:
+    compiled = compile_text(
+        "model C\n  parameter Boolean on = false;\n  parameter Integer n = 2;\n  Real y;\n"
+        "equation\n  if on then\n    y = n;\n  else\n    y = -n;\n  end if;\nend C;\n"
+        "model M\n  C c;\n  output Real y = c.y;\nend M;\n"
+    )
+    assert set(compiled.model.frozen) == {"c.on", "c.n"}
+    assert [d for d in compiled.diagnostics if d.rule == "structural-parameter"] == []
+
+
 def test_real_parameter_that_selects_a_value_can_be_set(compile_text: Compile) -> None:
     model = compile_text(
         "model M\n  parameter Real k = 1;\n  output Real y;\nequation\n  if k > 0 then\n"

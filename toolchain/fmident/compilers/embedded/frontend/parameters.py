@@ -224,6 +224,8 @@ class ParameterTable(Scope):
             self._note(variable, value)
 
     def _note(self, variable: sx.Variable, value: Value) -> None:
+        if "." in variable.name and variable.type_name in _FIXED_TYPES:
+            return  # such as useHeatPort of a component: nobody expects to estimate it
         words = [
             f"{s:g}" if isinstance(s, float) else str(s).lower() if isinstance(s, bool) else str(s)
             for s in v.flat(value)
