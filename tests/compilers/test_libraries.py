@@ -218,7 +218,7 @@ def test_single_model_needs_no_class(
     assert main(["build", "Ramp.mo"]) == 0
     assert Path("fmus/Ramp.fmu").exists()
     Path("Fall.mo").write_text(
-        "within Mechanisms.Oscillators;\nmodel Fall\n  extends MassSpringDamper;\nend Fall;\n"
+        "within Mechanisms.Oscillators;\nmodel Fall\n  extends SprungMass;\nend Fall;\n"
     )
     assert main(["build", "Fall.mo"]) == 0
     assert Path("fmus/Mechanisms.Oscillators.Fall.fmu").exists()

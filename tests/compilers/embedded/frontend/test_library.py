@@ -43,6 +43,8 @@ def test_compiles(name: str) -> None:
     compiled = Compiled(*load_model(name, [LIBRARY]))
     assert [str(d) for d in compiled.diagnostics if d.severity == "error"] == []
     assert [str(d) for d in compiled.diagnostics if d.rule == "unknown-unit"] == []
+    if compiled.model.events.relations:
+        return  # the values that hold between events are found at initialization: in the FMU
     point = compiled.at()
     assert all(np.isfinite(v) for v in point.x)
     assert all(np.isfinite(v) for v in point.rates.values())

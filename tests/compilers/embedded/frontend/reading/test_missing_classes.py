@@ -61,7 +61,7 @@ def test_model_in_a_file_uses_a_package(tmp_path: Path) -> None:
     assert {v.name: v.start for v in model.parameters} == {"T": 3.0}
 
 
-@pytest.mark.parametrize("statement", ["R = Modelica.Mechanics.Rotational", "Modelica.Mechanics.*"])
+@pytest.mark.parametrize("statement", ["R = Modelica.Mechanics.MultiBody", "Modelica.Fluid.*"])
 def test_an_import_of_the_standard_library_is_told_once(tmp_path: Path, statement: str) -> None:
     name = "R" if "=" in statement else "Rotational"
     source = f"model M\n  import {statement};\n  {name}.A a;\n  {name}.B b;\nend M;\n"
@@ -71,6 +71,15 @@ def test_an_import_of_the_standard_library_is_told_once(tmp_path: Path, statemen
     assert found.location.line == 2
     assert found.hint is not None
     assert "MODELICAPATH" in found.hint
+
+
+def test_a_class_that_the_stand_in_lacks_is_of_the_standard_library(tmp_path: Path) -> None:
+    source = (
+        "model M\n  import R = Modelica.Mechanics.Rotational;\n  R.Components.Brake b;\nend M;\n"
+    )
+    (found, *_) = refused(tmp_path / "M.mo", source).diagnostics
+    assert found.rule == "unsupported-msl"
+    assert "MODELICAPATH" in (found.hint or "")
 
 
 def test_an_older_standard_library_is_named(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ SOURCE = {
         "unsupported-msl",
         "Modelica.Blocks",
         "y = s.y;",
-        "Modelica.Blocks.Sources.Sine s;",
+        "Modelica.Blocks.Sources.Pulse s;",
         hint=OTHER,
     ),
     "Modelica Standard Library, function": Case(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fmident.compilers.embedded.frontend.lowering.values import UNSUPPORTED_FUNCTIONS
-from fmident.compilers.embedded.frontend.reading.names import Names
+from fmident.compilers.embedded.frontend.reading.names import Names, imports
 from fmident.compilers.embedded.frontend.reading.rewrites import (
     Moved,
     rewritten,
@@ -432,8 +432,8 @@ def diagnose(
 
 def _without_consequences(messages: Sequence[str]) -> list[str]:
     """Remove unknown names that are only a consequence of an import not found."""
-    imports = [m for message in messages if (m := _IMPORT.match(message))]
-    heads = {m["alias"] or m["name"].rsplit(".", 1)[-1] for m in imports}
+    missing = [m for message in messages if (m := _IMPORT.match(message))]
+    heads = {m["alias"] or m["name"].rsplit(".", 1)[-1] for m in missing}
     remaining = []
     for message in messages:
         unresolved = _UNRESOLVED.match(message)
@@ -551,7 +551,10 @@ def _missing(
     rule: str, name: str, class_name: str, tree: SourceTree, sources: Names
 ) -> tuple[str, str]:
     """Return rule and hint for an undefined name."""
-    if name.split(".")[0] == STANDARD_LIBRARY:
+    first = name.split(".")[0]
+    item = tree.classes.get(class_name)
+    packages = [i.package for i in imports(item) if i.alias == first] if item else []
+    if STANDARD_LIBRARY in (first, *(package.split(".")[0] for package in packages)):
         if any(map(is_stand_in, sources.trees)):
             return "unsupported-msl", f"{HOW_TO_GET_IT}; or {OPENMODELICA}; {modelica_path()}"
         version = declared_version(sources.find(STANDARD_LIBRARY)) or "unknown"
