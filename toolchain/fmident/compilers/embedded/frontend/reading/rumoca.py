@@ -327,8 +327,11 @@ class _Stage:
 
 def _uses_package(tree: SourceTree, libraries: Sequence[SourceTree]) -> str:
     """Return a package that uses `tree` and its libraries; empty if it has none."""
-    waiting, used = [tree], [tree.classes.top_level]
-    others = {library.classes.top_level: library for library in libraries}
+    top = tree.classes.top_level
+    # A file may lie within a package of one of the libraries.
+    waiting = [tree, *(library for library in libraries if library.classes.top_level == top)]
+    used = [top]
+    others = {o.classes.top_level: o for o in libraries if o.classes.top_level != top}
     while waiting:
         for name in sorted(waiting.pop().classes.mentions(frozenset(others))):
             used.append(name)
