@@ -59,7 +59,7 @@ def _page(libraries: Libraries, name: str) -> tuple[str, dict[str, str]]:
 def _packages(root: Class) -> Iterator[Class]:
     """Yield the packages with classes to show, in the order of the library."""
     for it in root.walk():
-        if it.kind == "package" and it is not root and it.name not in ("UsersGuide",):
+        if it.kind == "package" and it is not root and it.name != "UsersGuide":
             yield it
 
 

@@ -17,6 +17,7 @@ MODELS = (
     "SelfLockingHoist",
     "ControlledAxis",
     "TwoDrives",
+    "BreakAway",
 )
 
 
@@ -51,6 +52,28 @@ def test_hoist_lifts_with_the_torque_that_losses_leave(workshop: Workshop) -> No
 def test_controlled_axis_settles_at_its_reference(workshop: Workshop) -> None:
     position = simulated(workshop, "ControlledAxis", ("position",))["position"]
     assert position[-1] == pytest.approx(0.02, abs=2e-4)
+
+
+def test_shaft_sticks_below_the_coulomb_torque(workshop: Workshop) -> None:
+    times = np.linspace(0.0, 4.0, 2001)
+    speed = simulated(workshop, "BreakAway", ("speed",))["speed"]
+    breaks = np.arcsin(0.5) / 3  # 2*sin(3*t) reaches the Coulomb torque of 1 N.m
+    assert np.abs(speed[times < breaks]).max() == 0.0
+    assert speed[times > breaks + 0.01][:20].min() > 0.0
+
+
+def test_shaft_slides_as_its_differential_equation_says(workshop: Workshop) -> None:
+    times = np.linspace(0.0, 4.0, 2001)
+    speed = simulated(workshop, "BreakAway", ("speed",))["speed"]
+    a, begin = 0.2 / 0.5, np.arcsin(0.5) / 3
+    sliding = (times > begin) & (times < 0.9)  # J*w' = 2*sin(3*t) - 1 - 0.2*w
+
+    def particular(t: np.ndarray) -> np.ndarray:
+        return 4 * (a * np.sin(3 * t) - 3 * np.cos(3 * t)) / (a**2 + 9) - 2 / a
+
+    t = times[sliding]
+    exact = particular(t) - particular(np.array(begin)) * np.exp(-a * (t - begin))
+    assert speed[sliding] == pytest.approx(exact, abs=1e-7)
 
 
 def test_slide_sticks_between_slips(workshop: Workshop) -> None:

@@ -47,8 +47,8 @@ the reference values of a published benchmark of an electro-mechanical positioni
 </p>
 <h4>References</h4>
 <p>
-A. Janot, M. Gautier, M. Brunot: <em>Data set and reference models of EMPS</em>, Nonlinear System Identification
-Benchmarks, Eindhoven, 2019.
+A. Janot, M. Gautier, M. Brunot: <em>Data Set and Reference Models of EMPS</em>, Workshop on Nonlinear System
+Identification Benchmarks, 2019.
 </p>
 </html>"));
 end PartialPositioningAxis;

@@ -17,7 +17,7 @@ an identification tool sets its parameters and compares its outputs with what wa
 <tr><td><a href=\"modelica://Mechanisms.DriveTrains\">DriveTrains</a></td><td>Slide, positioning axis, geared rotary
 drives, gears with losses, controllers</td></tr>
 <tr><td><a href=\"modelica://Mechanisms.Linkages\">Linkages</a></td><td>Slider-crank</td></tr>
-<tr><td><a href=\"modelica://Mechanisms.Robots\">Robots</a></td><td>Delta robot, tripod, six-axis arm</td></tr>
+<tr><td><a href=\"modelica://Mechanisms.Robots\">Robots</a></td><td>Delta robot, tripod</td></tr>
 <tr><td><a href=\"modelica://Mechanisms.Examples\">Examples</a></td><td>Machines with their drives and signals</td></tr>
 </table>
 </html>"));

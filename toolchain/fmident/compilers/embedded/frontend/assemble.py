@@ -133,7 +133,10 @@ def _remarks(
     """Yield rule, text and place of what users should know about the model."""
     for d in solution.demotions:
         variable, _ = unknowns.declared.get(d.name, (None, None))
-        if variable and (variable.fixed or variable.state_select in ("prefer", "always")):
+        if variable and (
+            (isinstance(variable.fixed, sx.Boolean) and variable.fixed.value)
+            or variable.state_select in ("prefer", "always")
+        ):
             yield "state-demoted", f"'{d.name}' is not a state: it follows from '{d.text}'", d.span
     for loop in solution.loops:
         origin = f"{listed(loop.names)}, from {listed([q.text for q in loop.equations])}"

@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
-from fmident.compilers.embedded.frontend.equations.system import TIME
 from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.reading.names import MOST_ALIASES, Names
 from fmident.compilers.embedded.frontend.reading.syntax import equation_text, expression_text
@@ -55,7 +54,7 @@ class UnitChecker:
 
     def __init__(self, flat: sx.FlatModel) -> None:
         self._flat = flat
-        self._units: dict[str, Dimension] = {TIME: Dimension(SECOND)}
+        self._units: dict[str, Dimension] = {sx.TIME: Dimension(SECOND)}
         self._remarks_on_equation: list[Refusal] = []
         self._functions = FunctionUnits(flat.functions, self._remarks_on_equation)
         self.remarks: list[tuple[str, str, sx.Span]] = []

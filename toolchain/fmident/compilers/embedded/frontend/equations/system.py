@@ -17,8 +17,6 @@ from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.reading.syntax import equation_text
 from fmident.compilers.embedded.frontend.refusal import Collector, Refusal, unknown_name
 
-TIME = "time"
-
 
 @dataclass(frozen=True)
 class ScalarEquation:
@@ -110,8 +108,8 @@ class ModelScope(Scope):
         self._events = events
         self._assigned = assigned
         self._values: dict[str, Value] = dict(parameters)
-        self.unknowns = Unknowns(ca.SX.sym(TIME))
-        self._values[TIME] = self.unknowns.time
+        self.unknowns = Unknowns(ca.SX.sym(sx.TIME))
+        self._values[sx.TIME] = self.unknowns.time
         refused = Collector()
         for variable in flat.variables.values():
             if variable.variability not in ("parameter", "constant"):
@@ -186,7 +184,7 @@ class ModelScope(Scope):
                 reference.span,
                 "make the derivative an input of its own",
             )
-        if name == TIME:
+        if name == sx.TIME:
             return 1
         if name in self._events.discretes:
             raise Refusal(

@@ -18,8 +18,6 @@ from fmident.compilers.embedded.frontend.reading import syntax as sx
 from fmident.compilers.embedded.frontend.refusal import Refusal, refusing_at, unknown_name
 from fmident.errors import did_you_mean
 
-TIME = "time"
-
 MAXIMUM_DEPTH = 30
 """Deepest nesting of calls; more is taken for a recursion without end."""
 
@@ -130,7 +128,7 @@ class FunctionInliner:
         for value in [a for a, yes in pairs if yes][count - count // annotation.order :]:
             if v.symbols(*v.flat(value)).keys() <= invariant:
                 rates.append(0.0)
-            elif isinstance(value, ca.SX) and value.is_symbolic() and value.name() == TIME:
+            elif isinstance(value, ca.SX) and value.is_symbolic() and value.name() == sx.TIME:
                 rates.append(1.0)
             else:
                 return None

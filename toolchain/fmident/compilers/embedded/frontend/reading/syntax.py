@@ -25,6 +25,9 @@ _PRECEDENCE = {
 }
 _ATOM = 9
 
+TIME = "time"
+"""Name of the built-in variable."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
