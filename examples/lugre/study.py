@@ -4,6 +4,7 @@
     python examples/lugre/study.py profile              # five minutes
     python examples/lugre/study.py starts --seeds 20    # from random starts; half an hour
     python examples/lugre/study.py genetic --seeds 5    # 2000 generations each; two hours
+    python examples/lugre/study.py genetic --again 3    # what is recorded of one seed
     python examples/lugre/study.py figures              # the pictures of what is there
 
 Tables go to ``results/``, runs of the genetic algorithm to ``genetic.csv``, and what the README
@@ -307,6 +308,23 @@ def genetic_runs(
     return [(key, functools.partial(genetic_run, **key, generations=generations)) for key in keys]  # type: ignore[arg-type]
 
 
+def recomputed(file: Path, seed: int, fresh: Path) -> pd.DataFrame:
+    """Return the runs of `file`, those of a seed computed again and written there.
+
+    `fresh` is the CSV that takes the new runs as they end.
+    """
+    recorded = pd.read_csv(file)
+    names = ["steps", "mutation", "weights", "other", "seed", "generation"]
+    ours = recorded[recorded["seed"] == seed]
+    keys = ours[names[:-1]].drop_duplicates().to_dict("records")
+    generations = tuple(map(int, ours["generation"].unique()))
+    runs = collect(fresh, [run for run in genetic_runs(seed, generations) if run[0] in keys])
+    merged = pd.concat([recorded[recorded["seed"] != seed], runs]).set_index(names)
+    merged = merged.loc[recorded.set_index(names).index].reset_index()
+    merged.to_csv(file, index=False)
+    return merged
+
+
 def errors_of(values: F64) -> F64:
     """Return relative errors, %, of parameters in the order of :data:`NAMES`, shape (..., 6)."""
     return 100 * np.abs(values / np.array(list(generate.TRUTH.values())) - 1.0)
@@ -459,6 +477,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", help="one problem file of 'starts'")
     parser.add_argument("--generations", type=int, default=GENERATIONS[-1], help="of 'genetic'")
+    parser.add_argument(
+        "--again",
+        type=int,
+        metavar="SEED",
+        help="of 'genetic': compute again only what genetic.csv holds of this seed",
+    )
     parser.add_argument("--results", type=Path, default=HERE / "results")
     args = parser.parse_args()
     for part in args.parts or parts:
@@ -512,9 +536,13 @@ def main() -> None:
         elif part == "genetic":
             generations = tuple(g for g in GENERATIONS if g <= args.generations)
             generations = generations or (args.generations,)
-            found = collect(HERE / "genetic.csv", genetic_runs(args.seeds, generations))
+            if args.again is None:
+                runs = collect(HERE / "genetic.csv", genetic_runs(args.seeds, generations))
+            else:
+                fresh = args.results / f"genetic-{args.again}.csv"
+                runs = recomputed(HERE / "genetic.csv", args.again, fresh)
             if generations == GENERATIONS:
-                tables = genetic_tables(found)
+                tables = genetic_tables(runs)
                 first = ["run", "weights", "seeds"]
                 parts_of = ["printed cost", "sum e^2", "max e", "sum Fe^2", "max Fe", "all, SI"]
                 record(
