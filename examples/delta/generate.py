@@ -46,6 +46,7 @@ PLACES = np.array([[0.16, 0.0, -0.52], [0.08, 0.13, -0.52], [0.10, -0.12, -0.52]
 LIFT = 0.08  # m
 MOVING = 0.85  # share of a half cycle; the rest is dwell
 
+GEAR_RATIO = 25
 BASE, PLATFORM, UPPER, LOWER = 0.2, 0.05, 0.2, 0.5  # m, defaults of the Modelica class
 
 
@@ -117,11 +118,16 @@ INPUTS = tuple(f"{name}[{i}]" for name in ("q", "qd", "qdd") for i in (1, 2, 3))
 OUTPUTS = tuple(f"tau[{i}]" for i in (1, 2, 3))
 
 
-def true_torques(times: F64, inputs: F64, fmu: Path = FMU) -> F64:
+def smoothing(width: float) -> dict[str, float]:
+    """Return the FMU's parameters for smooth signs of a width, rad/s for friction, W for gears."""
+    return {"speedWidth": width, "gearPowerWidth": width}
+
+
+def true_torques(times: F64, inputs: F64, fmu: Path = FMU, width: float = 1.0) -> F64:
     """Return the FMU's motor torques for the true parameters, (n, 3), N.m."""
     setup = SimulationSetup(times, INPUTS, inputs, OUTPUTS)
     with fmident.open_fmu(fmu) as opened, opened.simulator() as simulator:
-        return simulator.simulate(setup, TRUTH)
+        return simulator.simulate(setup, TRUTH | smoothing(width))
 
 
 def cycle(seed: int, sigma: float, fmu: Path = FMU) -> pd.DataFrame:

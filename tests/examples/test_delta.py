@@ -100,6 +100,29 @@ def test_intervals_hold_what_they_promise(problem: fmident.Problem, generate: Mo
 
 @pytest.mark.nightly
 @pytest.mark.slow
+@pytest.mark.parametrize(("width", "biased"), [(1.0, True), (1e-3, False)])
+def test_friction_smoother_than_that_of_the_data_is_biased(
+    problem: fmident.Problem, generate: ModuleType, width: float, biased: bool
+) -> None:
+    times, inputs = generate.motion()
+    torques = generate.true_torques(times, inputs, problem.fmu, width=1e-5)
+    noisy = torques + np.random.default_rng(1000).normal(0.0, generate.SIGMA, torques.shape)
+    (experiment,) = problem.experiments
+    measurements = tuple(
+        dataclasses.replace(m, values=noisy[:, i]) for i, m in enumerate(experiment.measurements)
+    )
+    changed = dataclasses.replace(
+        problem,
+        start_values=generate.smoothing(width),
+        experiments=(dataclasses.replace(experiment, measurements=measurements),),
+    )
+    row = fmident.estimate(changed).parameters.loc["coulombTorque"]
+    errors = (row["value"] - generate.TRUTH["coulombTorque"]) / row["standard_error"]
+    assert errors > 10 if biased else abs(errors) < 2.5
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
 def test_torques_of_the_true_parameters_keep_the_robot_on_its_path(
     load_script: Callable[[Path], ModuleType],
     build_fmu: Callable[[str], Path],
