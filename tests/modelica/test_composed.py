@@ -18,6 +18,7 @@ MODELS = (
     "ControlledAxis",
     "TwoDrives",
     "BreakAway",
+    "ControlledDelta",
 )
 
 
@@ -82,3 +83,19 @@ def test_slide_sticks_between_slips(workshop: Workshop) -> None:
     sticks = np.abs(speed) < 1e-3  # presliding is slow, not zero
     assert 0.3 < sticks.mean() < 0.9
     assert np.count_nonzero(np.diff(sticks.astype(int)) == 1) >= 2
+
+
+def test_robot_rests_at_its_targets_under_the_torques_of_its_weight(workshop: Workshop) -> None:
+    axes = (1, 2, 3)
+    angles, torques = ([f"{name}[{i}]" for i in axes] for name in ("q", "tau"))
+    signals = simulated(workshop, "ControlledDelta", (*angles, *torques))
+    target = np.array([22.5, 12.5, 17.5]) / 25
+    assert [signals[name][-1] for name in angles] == pytest.approx(target, abs=1e-6)
+    inverse = workshop.machine("FMUs.DeltaInverse")
+    step = 1e-4
+    shifts = step * np.vstack([np.eye(3), -np.eye(3)])
+    inputs = {f"q[{i}]": target[i - 1] + shifts[:, i - 1] for i in axes}
+    inputs |= {f"{name}[{i}]": np.zeros(6) for name in ("qd", "qdd") for i in axes}
+    energies = inverse.simulate(np.arange(6.0), inputs, ("potentialEnergy",))["potentialEnergy"]
+    weight = (energies[:3] - energies[3:]) / (2 * step) / 25
+    assert [signals[name][-1] for name in torques] == pytest.approx(weight, abs=1e-5)

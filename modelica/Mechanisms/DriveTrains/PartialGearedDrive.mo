@@ -68,6 +68,7 @@ partial model PartialGearedDrive "Motor, gear, elastic shaft and load; the subcl
     c=shaftStiffness,
     d=shaftDamping,
     final phi_rel0=0,
+    final phi_nominal=1e-4,
     stateSelect=StateSelect.avoid) "Elastic shaft"
     annotation (Placement(transformation(extent={{0,-10},{20,10}})));
   Modelica.Mechanics.Rotational.Components.Inertia load(J=loadInertia, stateSelect=StateSelect.prefer) "Load"

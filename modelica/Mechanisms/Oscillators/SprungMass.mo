@@ -49,6 +49,7 @@ model SprungMass "Mass on spring and damper"
     c=k,
     d=d,
     final s_rel0=0,
+    final s_nominal=1e-4,
     stateSelect=StateSelect.avoid) "Spring and damper"
     annotation (Placement(transformation(extent={{0,-10},{20,10}})));
   Modelica.Mechanics.Translational.Components.Fixed wall(final s0=0) "Wall"

@@ -37,6 +37,8 @@ partial model PartialTripodWithDrives "Tripod with elastic drives, whose law of 
   Modelica.Mechanics.Translational.Components.SpringDamper spring[3](
     each c=gearStiffness,
     each d=gearDamping,
+    each final s_rel0=0,
+    each final s_nominal=1e-4,
     each stateSelect=StateSelect.avoid) "Elasticity between drives and carriages"
     annotation (Placement(transformation(extent={{0,-10},{20,10}})));
   TripodLinkage linkage(
