@@ -24,6 +24,7 @@ from fmident.compilers.libraries import (
     installed_library,
     own_source,
     packages_in,
+    shipped_library,
 )
 from fmident.compilers.platforms import is_stale, platform_names, read_record, source_files
 from fmident.compilers.sources import name_of, read_tree
@@ -593,16 +594,6 @@ def _current(library: Library, renamed: RenamedClass | None) -> Library:
     if renamed is None:
         return library
     return replace(library, class_name=renamed.name, notes=(renamed.note,))
-
-
-def shipped_library() -> Path | None:
-    """Return the folder of the Modelica library that ships with fmident."""
-    here = Path(__file__).parents[1]
-    # Beside the package when installed; three levels up in a checkout.
-    for place in (here / "modelica", here.parents[1] / "modelica"):
-        if (place / "Mechanisms" / "package.mo").is_file():
-            return place
-    return None
 
 
 def with_libraries(sources: Sequence[Path]) -> tuple[Path, ...]:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fmident.api import builds
-from fmident.api.builds import EntryBuild, build_catalog, shipped_library
+from fmident.api.builds import EntryBuild, build_catalog
 from fmident.catalog import Catalog, Entry, find_catalog, read_catalog
 from fmident.cli.arguments import Annotate, annotated, assignments, plugins_of, scalar
 from fmident.cli.console import say, tell
 from fmident.cli.usage import UsageError
-from fmident.compilers.libraries import buildable_classes, own_source
+from fmident.compilers.libraries import buildable_classes, own_source, shipped_library
 from fmident.errors import Diagnostic, Location
 from fmident.plugins import Host
 from fmident.progress.watch import watching

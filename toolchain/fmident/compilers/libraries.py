@@ -78,8 +78,8 @@ def own_source(
     waiting = [own]
     while waiting:
         source = waiting.pop(0)
-        wanted, mentioned = _wanted(source, library=library or source != own)
-        for name, version in {**dict.fromkeys(sorted(mentioned & there)), **wanted}.items():
+        wanted = _wanted(source, there - {*classes}, library=library or source != own)
+        for name, version in wanted.items():
             if name in classes or name in libraries:
                 continue
             place = find_library(name, version or "", folders)
@@ -158,6 +158,16 @@ def find_library(name: str, version: str, folders: Sequence[Path]) -> Path | Non
     major = version_key(asked)[:1]
     alike = [p for p in candidates if major and version_key(version_of(p))[:1] == major]
     return next(iter((*exact, *unnamed, *alike, *candidates)), None)
+
+
+def shipped_library() -> Path | None:
+    """Return the folder of the Modelica library that ships with fmident."""
+    here = Path(__file__).parents[1]
+    # Beside the package when installed; three levels up in a checkout.
+    for place in (here / "modelica", here.parents[1] / "modelica"):
+        if (place / "Mechanisms" / "package.mo").is_file():
+            return place
+    return None
 
 
 def installed_library(name: str, environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
@@ -262,23 +272,24 @@ def declared_uses(source: Path) -> dict[str, str]:
     return used_libraries(read_source(source / "package.mo" if source.is_dir() else source))
 
 
-def _wanted(source: Path, *, library: bool) -> tuple[dict[str, str], set[str]]:
-    """Return libraries named by ``uses`` with versions, and first parts of dotted names.
+def _wanted(source: Path, there: frozenset[str], *, library: bool) -> dict[str, str | None]:
+    """Return the libraries named by ``uses``, with versions, and those `there` that are mentioned.
 
-    For a library only ``uses`` is read: scanning the standard library takes 3 s.
+    For a library only ``uses`` is read: scanning the standard library takes 3 s. For the same
+    reason a text is scanned only if it contains one of the names.
     """
-    wanted = declared_uses(source) if library else {}
-    if wanted:
-        return wanted, set()
+    if library and (declared := declared_uses(source)):
+        return {**declared}
+    texts = [read_source(file) for name, file in source_files([source]) if name.endswith(".mo")]
+    wanted: dict[str, str] = {}
+    for text in (text for text in texts if "uses" in text):
+        wanted = {**used_libraries(text), **wanted}
+    sought = there - wanted.keys()
     mentioned: set[str] = set()
-    for name, file in source_files([source]):
-        if not name.endswith(".mo"):
-            continue
-        text = read_source(file)
-        for used, version in used_libraries(text).items():
-            wanted.setdefault(used, version)
-        mentioned |= _heads(tuple(tokens(text)))
-    return wanted, mentioned
+    for text in texts:
+        if any(name in text for name in sought):
+            mentioned |= _heads(tuple(tokens(text)))
+    return {**dict.fromkeys(sorted(mentioned & sought)), **wanted}
 
 
 def _heads(stream: Sequence[Token]) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from fmident.compilers.embedded.frontend import load_model
 from fmident.compilers.embedded.standard_library import stand_in
-from fmident.compilers.libraries import search_folders
+from fmident.compilers.libraries import search_folders, shipped_library
 from fmident.operating_system.cache import cache_folder
 from fmident.units import parse_unit
 
@@ -203,6 +203,24 @@ def test_a_prescribed_motion_may_pass_through_a_gain(compile_text: Compile) -> N
 def test_a_model_without_it_has_no_note(compile_text: Compile) -> None:
     compiled = compile_text("model M\n  output Real y = 2*time;\nend M;\n")
     assert [d.rule for d in compiled.diagnostics] == []
+
+
+def test_the_stand_in_is_no_news_of_a_class_that_comes_with_fmident(tmp_path: Path) -> None:
+    library = shipped_library()
+    assert library is not None
+    file = tmp_path / "Own.mo"
+
+    def rules(text: str) -> set[str]:
+        file.write_text(text)
+        _, notes = load_model("Own", [file, library / "Mechanisms"])
+        return {d.rule for d in notes}
+
+    law = "extends Mechanisms.FMUs.TranslationalCoulombViscous;"
+    assert "standard-library" not in rules(f"model Own {law} end Own;")
+    mass = "Modelica.Units.SI.Mass m = 2;"
+    assert "standard-library" in rules(f"model Own {law} parameter {mass} end Own;")
+    imported = "import Modelica.Units.SI; parameter SI.Mass m = 2;"
+    assert "standard-library" in rules(f"model Own {imported} {law} end Own;")
 
 
 def test_a_library_that_is_there_is_taken_and_named(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from fmident.compilers.embedded.frontend.reading.scan_check import (
     circular_definition,
     component_conditions,
     involved,
+    references,
 )
 from fmident.compilers.embedded.frontend.refusal import OPENMODELICA, Refusal
 from fmident.compilers.embedded.frontend.units import DeclaredUnits
@@ -44,6 +45,7 @@ from fmident.compilers.embedded.standard_library import (
     is_stand_in,
     stand_in,
 )
+from fmident.compilers.libraries import shipped_library
 from fmident.compilers.sources import (
     SourceTree,
     annotation_numbers,
@@ -127,13 +129,24 @@ def _loaded(
 
 
 def _library_used(class_name: str, tree: SourceTree, names: Names) -> Iterator[Diagnostic]:
-    files = {item.file for item in involved(class_name, names)}
+    """Yield which standard library is used; the stand-in only if a class of the user's names it."""
+    items = involved(class_name, names)
+    files = {item.file for item in items}
     for library in names.trees:
         if library.classes.top_level != STANDARD_LIBRARY or files.isdisjoint(library.files):
             continue
         version = declared_version(library.classes.get(STANDARD_LIBRARY))
         what = f"the {NAME_OF_STANDARD_LIBRARY} {version} in '{library.entry.parent}'"
         if is_stand_in(library):
+            shipped = shipped_library()  # tested with the stand-in
+            others = (
+                item
+                for item in items
+                if item.file not in library.files
+                and not (shipped and item.file.is_relative_to(shipped.resolve()))
+            )
+            if all(library.classes.get(n) is None for i in others for n in references(i, names)):
+                continue
             what = (
                 f"fmident's stand-in with names, units and values of version 4.0.0, as there is "
                 f"no {NAME_OF_STANDARD_LIBRARY} here"

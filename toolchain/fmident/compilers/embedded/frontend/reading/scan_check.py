@@ -143,12 +143,13 @@ def involved(class_name: str, names: Names) -> list[ClassText]:
         if item is None:
             continue
         items[name] = item
-        waiting += [other for other in _referenced(item, names) if other not in items]
+        waiting += [other for other in references(item, names) if other not in items]
     names.used[class_name] = list(items.values())
     return names.used[class_name]
 
 
-def _referenced(item: ClassText, names: Names) -> Iterator[str]:
+def references(item: ClassText, names: Names) -> Iterator[str]:
+    """Yield the full names of the classes that a class names itself."""
     for parts in dict.fromkeys(_dotted_names(item.tokens)):
         full = names.resolve(parts, item)
         if full is not None and full != item.name:
