@@ -1,5 +1,5 @@
 within Mechanisms;
-package Robots "Parallel robots"
+package Robots "Parallel and serial robots"
   extends Modelica.Icons.Package;
   annotation (
     Icon(coordinateSystem(preserveAspectRatio=false, extent={{-100,-100},{100,100}}), graphics={
@@ -37,6 +37,6 @@ package Robots "Parallel robots"
         Ellipse(extent={{-5,17.9},{5,7.8}}, lineColor={64,64,64}, fillColor={192,192,192},
           fillPattern=FillPattern.Solid)}),
     Documentation(info="<html>
-<p>Parallel robots with three drives: rotary arms (delta robot) and vertical rails (tripod).</p>
+<p>Robots: rotary arms (delta robot) and vertical rails (tripod) in parallel, and arms of links in series.</p>
 </html>"));
 end Robots;

@@ -20,8 +20,16 @@ Identification Benchmarks, 2019.</dd>
 <dt>[Kampfmann2017]</dt>
 <dd>R. Kampfmann, D. M&ouml;sch, N. Menager: <em>Parameter Estimation based on FMI</em>. 12th International Modelica
 Conference, Prague, 2017.</dd>
+<dt>[Khalil1986]</dt>
+<dd>W. Khalil, J.-F. Kleinfinger: <em>A new geometric notation for open and closed-loop robots</em>, IEEE International
+Conference on Robotics and Automation, 1986, 1174-1179.</dd>
+<dt>[Khalil2002]</dt>
+<dd>W. Khalil, E. Dombre: <em>Modeling, Identification and Control of Robots</em>, 2002.</dd>
 <dt>[Ljung1999]</dt>
 <dd>L. Ljung: <em>System Identification: Theory for the User</em>, 2nd edition, Prentice Hall, 1999.</dd>
+<dt>[Luh1980]</dt>
+<dd>J. Y. S. Luh, M. W. Walker, R. P. C. Paul: <em>On-line computational scheme for mechanical manipulators</em>, ASME
+Journal of Dynamic Systems, Measurement and Control 102 (1980), 69-76.</dd>
 <dt>[Pelchen2002]</dt>
 <dd>C. Pelchen, C. Schweiger, M. Otter: <em>Modeling and Simulating the Efficiency of Gearboxes and of Planetary
 Gearboxes</em>, 2nd International Modelica Conference, Oberpfaffenhofen, 2002.</dd>

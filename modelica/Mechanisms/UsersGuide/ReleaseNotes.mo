@@ -19,6 +19,8 @@ which had flanges. The conversion script renames classes.
     output. Coulomb friction sticks by state events in the variants <code>WithEvents</code>, and so does the gear.</li>
 <li><code>Mechanisms.Units</code>, signal connectors and general icons are those of the standard library.</li>
 <li>Masses and inertias of the slider-crank can be zero.</li>
+<li>New: <a href=\"modelica://Mechanisms.Robots.SerialArm\">SerialArm</a>, an open chain of revolute joints with
+    drives.</li>
 <li>Leave: <code>Sources.Constant</code> (<code>Modelica.Blocks.Sources.Constant</code>),
     <code>MechanismsMSL.Robots.DeltaInverseConstraints</code>, <code>DeltaInverseWithEvents</code> (set
     <code>speedWidth</code> and <code>gearPowerWidth</code> of <code>DeltaInverse</code> to small values).</li>

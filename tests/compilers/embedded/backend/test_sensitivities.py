@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from fmident.compilers.embedded.backend import codegen
 from fmident.errors import Code, FmuError, SimulationError
 from fmident.fmu import SimulationSetup, open_fmu
 from fmident.fmu.sensitivities import differentiable
@@ -80,6 +81,23 @@ def test_outputs_keep_their_bits(fmus: Builder, method: str) -> None:
     without = simulate(path, plain)
     found = simulate(path, replace(plain, sensitivities=("l", "w0")))
     assert np.array_equal(columns(found, 3)[0], without)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "relaxation"])
+def test_functions_in_parts_keep_their_bits(
+    fmus: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A long function becomes several, which hand values over: here after five statements."""
+    with open_fmu(fmus.path(name)) as fmu:
+        variables = fmu.description.variables
+    outputs = tuple(v.name for v in variables if v.causality == "output")
+    known = tuple(v.name for v in variables if v.causality == "parameter")
+    inputs = tuple(v.name for v in variables if v.causality == "input")
+    signal = np.sin(np.outer(TIMES, 1.0 + np.arange(len(inputs))))
+    setup = SimulationSetup(TIMES, inputs, signal, outputs, sensitivities=known)
+    monkeypatch.setattr(codegen, "LONGEST_FUNCTION", 5)
+    in_parts = Builder(tmp_path).path(name)
+    assert np.array_equal(simulate(in_parts, setup), simulate(fmus.path(name), setup))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import casadi as ca
 
@@ -59,6 +60,13 @@ ELEMENTARY = """\
 """
 """These functions give the same bits on every machine."""
 
+
+_WITHOUT_SWITCHES = """\
+int fmident_switched_jacobian(const double **arg, double **res, long long int *iw, double *w,
+                              int mem) {
+  return fmident_jacobian(arg, res, iw, w, mem);
+}
+"""
 
 _NAMES = ("live", "samples", "starts", "update")
 
@@ -116,13 +124,14 @@ def generate(
     """
     derivatives = ModelDerivatives(model)
     functions = _functions(model, derivatives)
+    without_switches = "" if derivatives.switches.count else _WITHOUT_SWITCHES
     along_lanes = (*derivatives.along, *derivatives.at_events)
     lanes = [linear_code(function, _SAME_IN_LANES) for function in along_lanes]
     return {
         KIND_FILE: _kind(model, integrator, version),
         SIZES_FILE: _sizes(model, functions, derivatives, integrator),
         DATA_FILE: _data(model, layout, derivatives, guid, tolerance),
-        FUNCTIONS_FILE: "\n".join([ELEMENTARY, *map(scalar_code, functions)]),
+        FUNCTIONS_FILE: "\n".join([ELEMENTARY, *map(scalar_code, functions), without_switches]),
         LANES_FILE: "\n".join(lanes),
     }
 
@@ -144,7 +153,7 @@ def _functions(model: OdeModel, derivatives: ModelDerivatives) -> list[Function]
         directional_initial(model),
         _directional_locals(model),
         derivatives.calculated.function,
-        derivatives.jacobian.function,
+        *([derivatives.jacobian.function] if derivatives.switches.count else []),
         *derivatives.switching,
         *event_functions(model),
         *loop_functions(model),
@@ -449,6 +458,57 @@ def _adjoint(name: str, function: Function, point: int) -> Function:
     return ca.Function(name, [*arguments[:point], *weights], ca.cse(parts))
 
 
+LONGEST_FUNCTION = 500
+"""Most statements in one function of C, as compilers assign registers in quadratic time."""
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """C code that defines the variable `name`, if any, of type `kind` from `operands`."""
+
+    text: str
+    name: str = ""
+    operands: Sequence[str] = ()
+    kind: str = "double"
+
+
+_SHARED = {"double": "s", "vec": "v"}
+"""Arrays of variables that one part of a function computes and another one uses, by type."""
+
+
+def _parts(groups: Sequence[Sequence[_Statement]]) -> tuple[list[list[str]], dict[str, int]]:
+    """Return the bodies of the parts of each group, and the lengths of the shared arrays."""
+    parts = [
+        [
+            group[first : first + LONGEST_FUNCTION]
+            for first in range(0, len(group), LONGEST_FUNCTION)
+        ]
+        for group in groups
+    ]
+    numbered = list(enumerate(itertools.chain(*parts)))
+    defined = {s.name: (n, s.kind) for n, part in numbered for s in part if s.name}
+    used = {
+        n: [o for o in dict.fromkeys(o for s in part for o in s.operands) if defined[o][0] < n]
+        for n, part in numbered
+    }
+    lengths = dict.fromkeys(_SHARED, 0)
+    places: dict[str, str] = {}
+    for operand in dict.fromkeys(itertools.chain(*used.values())):
+        kind = defined[operand][1]
+        places[operand] = f"{_SHARED[kind]}[{lengths[kind]}]"
+        lengths[kind] += 1
+    bodies = []
+    for n, part in numbered:
+        lines = [f"const {defined[o][1]} {o} = {places[o]};" for o in used[n]]
+        for statement in part:
+            lines.append(statement.text)
+            if statement.name in places:
+                lines.append(f"{places[statement.name]} = {statement.name};")
+        bodies.append("".join(f"  {line}\n" for line in lines))
+    remaining = iter(bodies)
+    return [list(itertools.islice(remaining, len(group))) for group in parts], lengths
+
+
 def scalar_code(function: Function) -> str:
     """Return C code of an SX function in the calling convention of CasADi's generated code.
 
@@ -456,27 +516,45 @@ def scalar_code(function: Function) -> str:
     """
     names = [""] * max(function.sz_w(), 1)
     starts = [function.sparsity_out(k).find() for k in range(function.n_out())]
-    lines = []
+    statements = []
+
+    def variables(operands: Sequence[str]) -> list[str]:
+        return [o for o in operands if o.startswith("a")]
+
     for k, operation, sources, targets in instructions(function):
         if operation == ca.OP_OUTPUT:
             result, element = targets
             test = f"if (r{result}) " if result else ""
-            lines.append(f"{test}r{result}[{starts[result][element]}] = {names[sources[0]]};")
+            value = names[sources[0]]
+            text = f"{test}r{result}[{starts[result][element]}] = {value};"
+            statements.append(_Statement(text, operands=variables([value])))
         elif operation == ca.OP_CONST:
             names[targets[0]] = f"({_number(function.instruction_constant(k))})"
         else:
             text = f"i{sources[0]}[{sources[-1]}]"
-            if operation != ca.OP_INPUT:
-                text = _expression(operation, [names[s] for s in sources])
+            operands = [] if operation == ca.OP_INPUT else [names[s] for s in sources]
+            if operands:
+                text = _expression(operation, operands)
             names[targets[0]] = f"a{k}"
-            lines.append(f"const double a{k} = {text};")
+            text = f"const double a{k} = {text};"
+            statements.append(_Statement(text, f"a{k}", variables(operands)))
+    name = function.name()
     arrays = [f"const double *const i{k} = arg[{k}]; (void)i{k};" for k in range(function.n_in())]
     arrays += [f"double *const r{k} = res[{k}]; (void)r{k};" for k in range(function.n_out())]
-    unused = "(void)iw, (void)w, (void)mem;"
-    body = "".join(f"  {line}\n" for line in [*arrays, *lines, unused, "return 0;"])
+    before = "".join(f"  {line}\n" for line in arrays)
+    (bodies,), lengths = _parts([statements])
+    others, body = "", before + "".join(bodies)
+    if len(bodies) > 1:
+        others = "".join(
+            f"static __attribute__((noinline)) void {name}_{n}(const double **arg, double **res, "
+            f"double *s) {{\n{before}{part}}}\n"
+            for n, part in enumerate(bodies)
+        )
+        body = f"  double s[{lengths['double'] or 1}];\n"
+        body += "".join(f"  {name}_{n}(arg, res, s);\n" for n in range(len(bodies)))
     return (
-        f"int {function.name()}(const double **arg, double **res, long long int *iw, double *w, "
-        f"int mem) {{\n{body}}}\n"
+        f"{others}int {name}(const double **arg, double **res, long long int *iw, double *w, "
+        f"int mem) {{\n{body}  (void)iw, (void)w, (void)mem;\n  return 0;\n}}\n"
     )
 
 
@@ -497,8 +575,8 @@ def linear_code(function: Function, scalars: int) -> str:
     stride``. What does not depend on the others, including reciprocals of divisors, is
     computed once; the rest in vectors of register length.
     """
-    once: list[str] = []
-    lines: list[str] = []
+    once: list[_Statement] = []
+    lines: list[_Statement] = []
     names: dict[int, str] = {}
     vectors: set[str] = set()
     reciprocals: set[str] = set()
@@ -508,19 +586,22 @@ def linear_code(function: Function, scalars: int) -> str:
             result, element = targets
             value = names[sources[0]]
             vector = value if value in vectors else f"ZERO + {value}"
-            lines.append(f"PUT(r{result} + {starts[result][element]} * stride + lane, {vector});")
+            text = f"PUT(r{result} + {starts[result][element]} * stride + lane, {vector});"
+            lines.append(_Statement(text, operands=[value]))
             continue
         name = f"a{k}"
         if operation == ca.OP_INPUT:
             argument, element = sources
             if argument < scalars:
-                once.append(f"const double {name} = arg[{argument}][{element}];")
+                text = f"const double {name} = arg[{argument}][{element}];"
+                once.append(_Statement(text, name))
             else:
                 place = f"arg[{argument}] + {element} * stride + lane"
-                lines.append(f"const vec {name} = GET({place});")
+                lines.append(_Statement(f"const vec {name} = GET({place});", name, kind="vec"))
                 vectors.add(name)
         elif operation == ca.OP_CONST:
-            once.append(f"const double {name} = {_number(function.instruction_constant(k))};")
+            value = _number(function.instruction_constant(k))
+            once.append(_Statement(f"const double {name} = {value};", name))
         else:
             operands = [names[s] for s in sources]
             kind = "vec" if vectors.intersection(operands) else "double"
@@ -530,20 +611,43 @@ def linear_code(function: Function, scalars: int) -> str:
                 operands[1] = f"per_{divisor}"
                 if divisor not in reciprocals:
                     reciprocals.add(divisor)
-                    once.append(f"const double {operands[1]} = 1.0 / {divisor};")
+                    text = f"const double {operands[1]} = 1.0 / {divisor};"
+                    once.append(_Statement(text, operands[1], [divisor]))
             text = f"const {kind} {name} = {_in_lanes(operation, operands, vectors)};"
             if kind == "vec":
                 vectors.add(name)
-            (lines if kind == "vec" else once).append(text)
+            (lines if kind == "vec" else once).append(_Statement(text, name, operands, kind))
         names[targets[0]] = name
     outputs = "".join(
         f"  double *r{k} = res[{k}];\n  (void)r{k}, (void)stride;\n"
         for k in range(function.n_out())
     )
-    before = "".join(f"  {line}\n" for line in once)
-    body = "".join(f"    {line}\n" for line in lines)
+    name = function.name()
+    before, body = ("".join(f"  {s.text}\n" for s in group) for group in (once, lines))
+    others = ""
+    if len(once) + len(lines) > LONGEST_FUNCTION:
+        groups, lengths = _parts([once, lines])
+        given = "const double **arg, double **res, long stride, long lane, double *s, vec *v"
+        calls = []
+        for kind, group in zip("sv", groups, strict=True):
+            for n, part in enumerate(group):
+                others += (
+                    f"__attribute__((noinline)) LINEAR({name}_{kind}{n})({given}) {{\n{outputs}"
+                    f"  (void)arg, (void)lane, (void)s, (void)v;\n{part}  return 0;\n}}\n"
+                )
+            lane = "lane" if kind == "v" else "0"
+            calls.append(
+                "".join(
+                    f"  PART({name}_{kind}{n})(arg, res, stride, {lane}, s, v);\n"
+                    for n in range(len(group))
+                )
+            )
+        before = "".join(
+            f"  {kind} {array}[{lengths[kind] or 1}];\n" for kind, array in _SHARED.items()
+        )
+        before, body = before + calls[0], calls[1]
     return (
-        f"LINEAR({function.name()})(const double **arg, double **res, long stride) {{\n"
+        f"{others}LINEAR({name})(const double **arg, double **res, long stride) {{\n"
         f"{outputs}{before}  for (long lane = 0; lane < {LANES}; lane += WIDTH) {{\n{body}  }}\n"
         "  return 0;\n}\n"
     )

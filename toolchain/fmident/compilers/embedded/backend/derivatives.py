@@ -156,6 +156,8 @@ class ModelDerivatives:
     def jacobian(self) -> Matrix:
         """``(t, x, u, p, c, modes) -> d dx / d x``, valid between two switches."""
         switches = self.switches
+        if not switches.count:
+            return self.of_rates
         matrix = total_jacobian(self._model, switches.result, switches.arguments)
         return Matrix.of("fmident_switched_jacobian", [*switches.arguments, switches.modes], matrix)
 
@@ -451,9 +453,12 @@ def with_loops(model: OdeModel, arguments: Sequence[ca.SX], seeds: Sequence[ca.S
     sc = ca.SX(seeds[-1])
     for one in placed(model):
         residual = ca.vec(one.loop.residual(*arguments))
-        matrix = ca.jacobian(residual, ca.vertcat(*arguments))
         sc[one.unknowns, :] = ca.SX.zeros(one.loop.size, sc.shape[1])
-        change = ca.mtimes(matrix, ca.vertcat(*seeds[:-1], sc))
+        known, moved = ca.vertcat(*arguments), ca.vertcat(*seeds[:-1], sc)
+        if moved.shape[1] == 1:
+            change = ca.jtimes(residual, known, moved)
+        else:
+            change = ca.mtimes(ca.jacobian(residual, known), moved)
         sc[one.unknowns, :] = -ca.mtimes(one.inverse_in(arguments[-1]), ca.densify(change))
     return sc
 

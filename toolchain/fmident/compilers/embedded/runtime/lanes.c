@@ -18,25 +18,30 @@ typedef double Two __attribute__((vector_size(8 * 2)));
 #define vec Two
 #define WIDTH 2
 #define LINEAR(name) static int name##_in_twos
+#define PART(name) name##_in_twos
 #include "model_lanes.h"
 #undef vec
 #undef WIDTH
 #undef LINEAR
+#undef PART
 
 #if FMIDENT_GENERATIONS
 typedef double Four __attribute__((vector_size(8 * 4)));
 #define vec Four
 #define WIDTH 4
 #define LINEAR(name) __attribute__((target("arch=x86-64-v3"))) static int name##_in_fours
+#define PART(name) name##_in_fours
 #include "model_lanes.h"
 #undef vec
 #undef WIDTH
 #undef LINEAR
+#undef PART
 
 typedef double Eight __attribute__((vector_size(8 * 8)));
 #define vec Eight
 #define WIDTH 8
 #define LINEAR(name) __attribute__((target("arch=x86-64-v4"))) static int name##_in_eights
+#define PART(name) name##_in_eights
 #include "model_lanes.h"
 
 #define CALL(name)                                                                        \
