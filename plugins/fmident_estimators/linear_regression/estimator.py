@@ -40,6 +40,12 @@ from fmident_estimators.linear_regression.base_parameters import (
     find_base,
     negligible,
 )
+from fmident_estimators.linear_regression.consistency import (
+    Body,
+    all_consistent,
+    bodies_of,
+    consistent_parameters,
+)
 
 _RANDOM_POINTS = 3
 _ILL_CONDITIONED = 1e3
@@ -50,6 +56,12 @@ _MOVED = 1e-8
 
 _TESTS = 3
 """Points at which linearity is tested; for the expected effort only."""
+
+_CONSISTENCY_HOLDS = (
+    "Least squares would leave bodies that no distribution of mass has: 'consistent' holds them."
+    " Standard errors and intervals are those of the regression without it, around the consistent"
+    " estimate."
+)
 
 Dependent = Literal["initial", "zero", "minimum-norm"]
 
@@ -96,6 +108,12 @@ class LinearRegressionOptions(Options):
     physical
         Masses and moments of inertia (recognised by their units kg and kg.m2) are not
         negative. The bounds of the problem hold in any case.
+    consistent
+        The bodies are distributions of mass: the pseudo-inertia of each is positive
+        semidefinite. Bodies are recognised by the names of their parameters, the elements
+        Ixx, Ixy, Ixz, Iyy, Iyz, Izz of the inertia tensor about the origin of the body's
+        frame, the first moments mx, my, mz and the mass m, followed by what tells them from
+        other bodies, such as ``Ixx[2]``. Intervals are those of the regression without it.
     random_states
         Number of random states at which the energies are evaluated.
     seed
@@ -113,6 +131,7 @@ class LinearRegressionOptions(Options):
     weighting: Literal["problem", "residual"] = "problem"
     validation: tuple[str, ...] = ()
     physical: bool = False
+    consistent: bool = False
     random_states: Annotated[int, Range(least=2)] = 200
     seed: Annotated[int, NOT_NEGATIVE] = 0
     linearity_tolerance: Annotated[float, INSIDE_UNIT] = 1e-6
@@ -165,19 +184,25 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
         else:
             weights, iterations = used.astype(np.float64), 0
             regression = least_squares(columns, y, weights)
-        p, bounded = _parameters(problem, base, regression, options)
+        bodies = bodies_of(problem) if options.consistent else ()
+        p, bounded = _parameters(problem, base, regression, bodies, options)
         # The model is linear: its Jacobian is the same everywhere, and known.
         evaluator.remember_jacobian(p, model.matrix, missed * np.linalg.norm(model.matrix, axis=0))
         errors = relative_errors(problem, layout, evaluator.residuals(p))
         monitor.iteration(p, evaluator.cost(p))
         held_out = {name: errors.pop(name) for name in dict.fromkeys(options.validation)}
         _note(monitor, base, regression, bounded, held_out, options)
+        moved = not _unmoved(base, regression, p)
+        if bodies and moved:
+            monitor.note(_CONSISTENCY_HOLDS)
         details: dict[str, object] = {
             "dependent_parameters": {base.names[j]: float(p[j]) for j in base.dependent},
             "condition_number": regression.condition,
             "superposition_error": missed,
             "training_relative_error": errors,
         }
+        if bodies:
+            details["least_eigenvalues"] = {b.name: b.least_eigenvalue(p) for b in bodies}
         if held_out:
             details["validation_relative_error"] = held_out
         message = (
@@ -193,7 +218,8 @@ class LinearRegression(Estimator[LinearRegressionOptions]):
             message,
             details,
             None if plain else weights,
-            base=base.combinations if _unmoved(base, regression, p) else (),
+            base=base.combinations if bodies or not moved else (),
+            constrained=bool(bodies) and moved,
         )
 
 
@@ -296,6 +322,7 @@ def _parameters(
     problem: Problem,
     base: BaseParameters,
     regression: Regression,
+    bodies: Sequence[Body],
     options: LinearRegressionOptions,
 ) -> tuple[F64, list[str]]:
     """Return all parameters, and the names of those at a bound."""
@@ -312,9 +339,17 @@ def _parameters(
     if options.physical:
         lower = np.where(_must_be_positive(problem), np.maximum(lower, 0.0), lower)
     slack = _ON_BOUND * np.maximum(np.abs(p), np.finfo(np.float64).tiny)
-    if bool(np.all((p >= lower - slack) & (p <= upper + slack))):
+    inside = bool(np.all((p >= lower - slack) & (p <= upper + slack)))
+    if inside and all_consistent(bodies, p):
         return np.clip(p, lower, upper), []
-    p = within_bounds(regression, base, p, lower, upper)
+    if bodies:
+        matrix, target = _held(regression, base, p)
+        p = consistent_parameters(
+            matrix, target, bodies, start, lower, upper,
+            lambda q: base.with_dependent(regression.values, q),
+        )  # fmt: skip
+    else:
+        p = within_bounds(regression, base, p, lower, upper)
     active = [*base.independent, *base.dependent]
     return p, [base.names[j] for j in active if p[j] in (lower[j], upper[j])]
 
@@ -523,6 +558,17 @@ def within_bounds(
     bounded = start.copy()
     bounded[active] = np.clip(solution.x / lengths, lower[active], upper[active])
     return bounded
+
+
+def _held(regression: Regression, base: BaseParameters, chosen: F64) -> tuple[F64, F64]:
+    """Return matrix and right side of least squares that hold at `chosen` what data leave open."""
+    matrix = regression.triangle @ base.mapping
+    lengths = np.linalg.norm(matrix, axis=0)
+    pull = _PULL * np.where(lengths > 0.0, lengths, lengths.max())
+    return (
+        np.vstack([matrix, np.diag(pull)]),
+        np.concatenate([regression.right, pull * chosen]),
+    )
 
 
 def random_experiment(

@@ -221,7 +221,11 @@ class Estimate:
     base
         Combinations of parameters that it has solved for, including single parameters, if
         it knows that only these affect the outputs, and no bound keeps one of them from its
-        optimum. It may choose their members freely, on a bound or not.
+        optimum, or the estimate is `constrained`. It may choose their members freely, on a bound
+        or not.
+    constrained
+        A constraint of the estimator itself keeps it from the minimum. Intervals are those
+        without the constraint, around the estimate.
     """
 
     parameters: F64
@@ -234,6 +238,7 @@ class Estimate:
     ended_by: Ending | None = None
     draws: Draws | None = None
     base: tuple[DeterminedCombination, ...] = ()
+    constrained: bool = False
 
 
 Options = TypeVar("Options")

@@ -248,7 +248,8 @@ def _fraction(value: float) -> Fraction:
 
 
 def _term(size: float, name: str) -> str:
-    text = f"{size:.4g}"
+    # Twelve digits first, so that rounding does not divide equal coefficients such as 0.050625.
+    text = f"{float(f'{size:.12g}'):.4g}"
     if text == "1":
         return name
     near = _fraction(size)

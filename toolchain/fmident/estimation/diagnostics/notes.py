@@ -105,7 +105,7 @@ def away_from_minimum(fit: Fit) -> Iterator[Finding]:
         and abs(step) > _AWAY * error
         and abs(step) > MATTERS * max(abs(value), abs(q.initial))
     ]
-    if names and fit.estimate.draws is None:
+    if names and fit.estimate.draws is None and not fit.estimate.constrained:
         yield finding(
             "away-from-minimum",
             "The cost is lower elsewhere, farther away than the intervals allow for, in standard"
