@@ -63,6 +63,12 @@ def slider_crank(figure: Figure, colours: Palette) -> None:
     draw_fit(figure, colours, fit, 1.0, "crank torque (N.m)", (1.0, 5.0))
 
 
+@picture("arm", height=2.7)
+def arm(figure: Figure, colours: Palette) -> None:
+    """Draw the torque of the arm's first axis, by linear regression."""
+    draw_fit(figure, colours, example("arm/problem.toml").fits[0], 1.0, "torque of axis 1 (N.m)")
+
+
 @picture("positioning-axis", height=2.7)
 def positioning_axis(figure: Figure, colours: Palette) -> None:
     """Draw the force that moves the axis steadily, with its published parameters."""
