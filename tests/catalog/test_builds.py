@@ -196,4 +196,4 @@ def test_our_catalogue_builds_and_validates(
     assert main(command) == 0, capsys.readouterr().out
     count = len(list(tmp_path.glob("*.fmu")))
     assert f"{count} of {count} FMUs passed" in capsys.readouterr().out
-    assert count == 27
+    assert count == 29
