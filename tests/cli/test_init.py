@@ -19,6 +19,8 @@ from fmident.cli import main
 from fmident.cli.start import REPOSITORY, STARTER, examples, files_of
 from fmident.fmu.native_code.compile_loops import compiler
 
+from ..fmu.build import Fixture, description, real
+
 ROOT = Path(__file__).parents[2]
 Capture = pytest.CaptureFixture[str]
 
@@ -178,3 +180,60 @@ def test_the_wheel_brings_the_examples_and_stays_small(tmp_path: Path) -> None:
     assert wheel.stat().st_size < 3e6
     with zipfile.ZipFile(wheel) as archive:
         assert max(i.compress_size for i in archive.infolist()) < 2e5
+
+
+@pytest.fixture
+def measured(here: Path) -> Path:
+    """Write an FMU and data of it."""
+    variables = [
+        real("F", 1, "input", start=0.0),
+        real("x", 2, "output"),
+        real("m", 3, "parameter", variability="fixed", start=2.0),
+        real("k", 4, "parameter", variability="fixed", start=100.0),
+    ]
+    with zipfile.ZipFile(here / "slide.fmu", "w") as archive:
+        archive.writestr(
+            "modelDescription.xml", description(Fixture("", "\n".join(variables)), "slide")
+        )
+    pd.DataFrame({"time": [0.0, 1.0, 2.0], "f": [0.0, 1.0, 2.0], "x": 0.0}).to_csv(
+        here / "run.csv", index=False
+    )
+    return here
+
+
+def test_a_problem_file_for_a_model_and_data_of_ones_own(measured: Path, capsys: Capture) -> None:
+    assert (
+        main(["init", "--from", "run.csv", "--fmu", "slide.fmu", "--parameters", "k", "study"]) == 0
+    )
+    content = tomllib.loads((measured / "study" / "problem.toml").read_text(encoding="utf-8"))
+    assert content == {
+        "model": {"fmu": "../slide.fmu"},
+        "parameters": {"k": {"initial": 100.0, "bounds": [10.0, 1000.0]}},
+        "experiments": [{"data": "../run.csv", "inputs": {"F": "f"}, "outputs": {"x": "x"}}],
+        "estimator": {"name": "least-squares"},
+    }
+    assert "fmident check" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--from", "run.csv"], "--from and --fmu belong together"),
+        (["--fmu", "slide.fmu"], "--from and --fmu belong together"),
+        (["--from", "no.csv", "--fmu", "slide.fmu"], "no.csv"),
+        (["--from", "run.csv", "--fmu", "slide.fmu", "--parameters", "K2"], "'K2' is no parameter"),
+    ],
+)
+def test_what_such_a_file_cannot_be_made_of(
+    measured: Path, capsys: Capture, arguments: list[str], told: str
+) -> None:
+    assert main(["init", *arguments, "study"]) == 2
+    assert told in capsys.readouterr().err
+    assert not (measured / "study").exists()
+
+
+def test_an_earlier_problem_file_stays(measured: Path, capsys: Capture) -> None:
+    (measured / "problem.toml").write_text("# mine\n", encoding="utf-8")
+    assert main(["init", "--from", "run.csv", "--fmu", "slide.fmu"]) == 2
+    assert "exists; nothing was written" in capsys.readouterr().err
+    assert (measured / "problem.toml").read_text(encoding="utf-8") == "# mine\n"

@@ -17,7 +17,7 @@ from fmident.views import register
 
 if TYPE_CHECKING:
     from fmident.api.bootstraps import bootstrap
-    from fmident.api.builds import build_class
+    from fmident.api.builds import build_class, model_classes, model_fmu
     from fmident.api.checks import check
     from fmident.api.cross_validations import cross_validate
     from fmident.api.designs import design
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fmident.api.predictions import predict
     from fmident.api.problems import load_problem
     from fmident.api.profiles import profile
+    from fmident.api.proposals import propose, read_data
     from fmident.api.results import compare, load_result
     from fmident.checking import CheckReport
     from fmident.cross_validation import CrossValidation
@@ -60,9 +61,13 @@ __all__ = [
     "load_plugins",
     "load_problem",
     "load_result",
+    "model_classes",
+    "model_fmu",
     "open_fmu",
     "predict",
     "profile",
+    "propose",
+    "read_data",
 ]
 
 __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
@@ -89,9 +94,13 @@ __getattr__, __dir__ = lazy_face(  # so that "import fmident" takes milliseconds
         "load_plugins": "plugins",
         "load_problem": "api.problems",
         "load_result": "api.results",
+        "model_classes": "api.builds",
+        "model_fmu": "api.builds",
         "open_fmu": "fmu",
         "predict": "api.predictions",
         "profile": "api.profiles",
+        "propose": "api.proposals",
+        "read_data": "api.proposals",
     },
 )
 

@@ -18,6 +18,7 @@ from fmident.compilers.base import BuildRequest, BuildResult, Compiler
 from fmident.compilers.checked import is_about_output
 from fmident.compilers.conversions import RenamedClass, renamed_class
 from fmident.compilers.libraries import (
+    buildable_classes,
     declared_uses,
     expand,
     installed_libraries,
@@ -180,6 +181,19 @@ def build_class(
     ).fmu
 
 
+def model_classes(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the models and blocks of a Modelica file or package that can be simulated.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        There is no such file, or no class in it.
+    """
+    shipped = shipped_library()
+    own = own_source(Path(path), more=[] if shipped is None else [shipped])
+    return buildable_classes(own.sources[0], Path(path))
+
+
 def resolve_class(
     host: Host,
     class_name: str,
@@ -195,16 +209,7 @@ def resolve_class(
     directory. Without ``fmu_folder``, the FMU goes where :func:`build` puts it, starting
     from `base`.
     """
-    sources = table.get("sources", ())
-    library = find_library(
-        class_name,
-        [base, Path.cwd()],
-        [base / str(s) for s in ([sources] if isinstance(sources, str) else sources)],
-        otherwise='name its folder: sources = ["FOLDER"]',
-    )
-    given = table.get("fmu_folder")
-    folder = _usual_folder(library, base) if given is None else base / str(given)
-    output = folder / f"{library.class_name}.fmu"
+    library, output = _class_of(class_name, table, base)
     built = _build(
         host,
         available_compilers(host, str(table.get("compiler", "auto"))),
@@ -214,6 +219,41 @@ def resolve_class(
         "--set model.fmu_folder=FOLDER",
     )
     return replace(built, notes=library.notes)
+
+
+def _class_of(class_name: str, table: Mapping[str, Any], base: Path) -> tuple[Library, Path]:
+    """Return the library of a class named in a problem file, and the place of its FMU."""
+    sources = table.get("sources", ())
+    library = find_library(
+        class_name,
+        [base, Path.cwd()],
+        [base / str(s) for s in ([sources] if isinstance(sources, str) else sources)],
+        otherwise='name its folder: sources = ["FOLDER"]',
+    )
+    given = table.get("fmu_folder")
+    folder = _usual_folder(library, base) if given is None else base / str(given)
+    return library, folder / f"{library.class_name}.fmu"
+
+
+def model_fmu(table: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Path:
+    """Return the FMU of a ``[model]`` table, whether or not it has been built.
+
+    Parameters
+    ----------
+    table
+        With ``fmu``, or with ``class`` and what belongs to it.
+    folder
+        Of the problem file: paths of the table are relative to it.
+
+    Raises
+    ------
+    fmident.errors.FmidentError
+        The table has no ``sources``, and no library here has the class.
+    """
+    base = Path(folder)
+    if "fmu" in table:
+        return base / str(table["fmu"])
+    return _class_of(str(table["class"]), table, base)[1]
 
 
 def available_compilers(host: Host, name: str) -> list[Compiler]:

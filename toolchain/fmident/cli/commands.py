@@ -34,7 +34,10 @@ COMMANDS = {
   fmident init study
   fmident init --example delta my-robot
   fmident init --list
+  fmident init --from measured.csv --fmu model.fmu --parameters m,d study
 
+With --from and --fmu: a problem file for your own model and data. Columns become inputs and
+outputs where names and units leave no doubt; the rest of the file is a comment to choose from.
 Without --example: a small Modelica model, measured data, a problem file and a catalogue.
 A folder that is not empty is refused; nothing is overwritten.""",
         (
@@ -44,6 +47,32 @@ A folder that is not empty is refused; nothing is overwritten.""",
             ),
             Option("--example NAME", "an example instead; --list shows them"),
             Option("--list", "list the examples, write nothing"),
+            repeated(
+                "--from DATA",
+                "measured data: a problem file for it and --fmu",
+                type=Path,
+                dest="data",
+            ),
+            Option("--fmu FILE", "model of --from"),
+            Option("--parameters NAME,...", "of --fmu: those to identify", type=names, default=()),
+        ),
+    ),
+    "app": Command(
+        "start",
+        "app:run",
+        "do the whole work in a browser",
+        """\
+  fmident app
+  fmident app problem.toml
+  fmident app model.fmu measured.csv
+
+Opens a page of this machine in the browser. It edits the problem file, by default
+problem.toml of this folder, and runs the commands of fmident. Files from elsewhere are
+copied into the folder. Needs: pip install 'fmident[app]'.""",
+        (
+            Option("files FILE*", "a problem file, an FMU, data files"),
+            Option("--port N", "of the page; a free one by default", default=0),
+            Option("--no-browser", "only print the address"),
         ),
     ),
     "build": Command(

@@ -12,10 +12,11 @@ from fmident.cli.console import out, width
 from fmident.cli.usage import UsageError
 from fmident.data import CsvOptions, Table, read_table, time_axis, time_column
 from fmident.data.description import ColumnDescription, DataDescription, TimeDescription, describe
-from fmident.errors import ProblemError, nearest
+from fmident.errors import ProblemError
 from fmident.fmu import ModelDescription, read_description
+from fmident.problem.proposal import signal_tables
 from fmident.report.terminal import narrow_table
-from fmident.toml_file import Section, Source, encoded, quoted
+from fmident.toml_file import Section, Source, encoded
 from fmident.toml_file.overrides import read_value
 from fmident.words import counted, duration, listed, plain, wrap
 
@@ -116,26 +117,5 @@ def _suggestion(
     """Return a draft of the problem file's table; uncertain parts are comments."""
     lines = ["[[experiments]]", f"data = {encoded(path.as_posix())}"]
     lines += [f"{key} = {encoded(value)}" for key, value in keys.items()]
-    columns = [n for n in table.names if n != time and n not in table.errors]
-    if description is None:
-        inputs = [_line(name, name, certain=False) for name in columns]
-        outputs = list(inputs)
-    else:
-        inputs = _matched([v.name for v in description.inputs], columns)
-        outputs = _matched([v.name for v in description.outputs], columns)
-    lines += ["", "[experiments.inputs]    # FMU variable = column", *inputs]
-    lines += ["", "[experiments.outputs]   # FMU variable = column", *outputs]
-    return "\n".join(lines)
-
-
-def _matched(variables: Sequence[str], columns: Sequence[str]) -> list[str]:
-    lines = []
-    for variable in variables:
-        certain = variable in columns
-        column = variable if certain else "".join(nearest(variable, columns, 1))
-        lines.append(_line(variable, column, certain=certain))
-    return lines
-
-
-def _line(variable: str, column: str, *, certain: bool) -> str:
-    return ("" if certain else "# ") + f"{quoted(variable)} = {encoded(column)}"
+    columns = {n: table.units.get(n) for n in table.names if n != time and n not in table.errors}
+    return "\n".join([*lines, "", *signal_tables(description, columns)])

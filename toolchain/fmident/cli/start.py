@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from fmident._version import __version__
+from fmident.api.problems import PROBLEM
+from fmident.api.proposals import propose
 from fmident.cli.console import out, out_table, say, tell, width
 from fmident.cli.usage import UsageError
 from fmident.errors import Code, FmidentError, PluginError, did_you_mean, unknown_name
@@ -136,12 +138,36 @@ def run_init(arguments: argparse.Namespace) -> int:
         out(f"\n'{STARTER}' is written when no example is named")
         return 0
     folder = arguments.folder or Path()
+    if arguments.data or arguments.fmu is not None:
+        return _init_from(arguments, folder)
     files = write_study(folder, arguments.example)
     say(f"{len(files)} files written to '{folder.resolve()}':")
     for file in files:
         say(f"  {file.relative_to(folder)}")
     step = "" if folder == Path() else f"cd {folder} and "
     say(f"next: {step}read README.md; it begins with the commands to run")
+    return 0
+
+
+def _init_from(arguments: argparse.Namespace, folder: Path) -> int:
+    """Write a problem file for a model and data."""
+    if arguments.fmu is None or not arguments.data:
+        raise UsageError("--from and --fmu belong together: measured data, and a model of them")
+    target = folder / PROBLEM
+    if target.exists():
+        raise FmidentError(
+            f"'{target}' exists; nothing was written",
+            hint="name another folder, or remove the file",
+            code=Code.UNUSABLE_FILE,
+        )
+    text = propose(
+        arguments.fmu, *arguments.data, parameters=arguments.parameters, folder=folder,
+        host=load_plugins(without=arguments.no_plugin),
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8", newline="\n")
+    say(f"'{target}' written")
+    say("next: look through its comments, then: fmident check " + str(target))
     return 0
 
 

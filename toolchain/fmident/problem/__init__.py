@@ -28,6 +28,7 @@ from fmident.problem.model import (
     Stage,
 )
 from fmident.problem.priors import Priors
+from fmident.problem.proposal import Match, matched_columns, search_range, searchable
 from fmident.problem.reading.file import ModelResolver, problem_from_file, read_problem_file
 from fmident.problem.residuals import (
     ResidualLayout,
@@ -54,6 +55,7 @@ __all__ = [
     "EstimatorSettings",
     "EvaluationSettings",
     "Expression",
+    "Match",
     "MeasuredSignal",
     "ModelResolver",
     "Parameter",
@@ -69,6 +71,7 @@ __all__ = [
     "check_cost",
     "continued",
     "cost_residuals",
+    "matched_columns",
     "measured_signals",
     "measurement_derivatives",
     "measurement_values",
@@ -81,6 +84,8 @@ __all__ = [
     "read_constraint",
     "read_problem_file",
     "residual_layout",
+    "search_range",
+    "searchable",
     "stage_of",
     "validate_problem",
     "whitened_residuals",
