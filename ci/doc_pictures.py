@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import picturing.app
 import picturing.guides
 import picturing.machines
 import picturing.models

@@ -1,0 +1,221 @@
+"""The page: five stages side by side, each with what it writes into the file and its command."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from nicegui import ui
+from nicegui.elements.upload_files import FileUpload
+from nicegui.events import UploadEventArguments
+
+from fmident import FmidentError, model_classes
+from fmident_app.guard import LARGEST_FILE
+from fmident_app.naming import named
+from fmident_app.workbench import DATA, MODELS, Workbench
+
+_STYLE = """
+<style>
+:root { color-scheme: light dark; }
+.q-tab { text-transform: none; }
+.nicegui-content { padding: 0; }
+.muted { opacity: .72; }
+.q-uploader__subtitle { display: none; }
+.q-uploader__list { min-height: 2.5rem; padding: 4px; }
+.mono { font-family: ui-monospace, monospace; font-size: .85rem; }
+.drop { outline: 2px dashed transparent; outline-offset: -2px; }
+.drop.over { outline-color: #3b82f6; }
+:focus-visible { outline: 2px solid #3b82f6 !important; outline-offset: 2px; }
+</style>
+"""
+
+
+class Stage(ABC):
+    """One stage of the work.
+
+    Attributes
+    ----------
+    name, icon
+        Of its tab.
+    """
+
+    name: ClassVar[str]
+    icon: ClassVar[str]
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.bench = page.bench
+
+    @abstractmethod
+    def build(self) -> None:
+        """Make its elements; called once for each page."""
+
+    @abstractmethod
+    def refresh(self, structure: bool) -> None:
+        """Show the problem file as it is; `structure` if more than a value has changed."""
+
+    @abstractmethod
+    def done(self) -> bool:
+        """Whether nothing is missing here."""
+
+    def tables(self) -> tuple[str, ...]:
+        """Return the tables of the problem file that it edits."""
+        return ()
+
+    def command(self) -> str:
+        """Return the command that does the same in a terminal."""
+        return ""
+
+
+class Page:
+    """What one browser window shows.
+
+    Parameters
+    ----------
+    bench
+        Shared by all windows.
+    stages
+        Their classes, in order.
+    """
+
+    def __init__(self, bench: Workbench, stages: tuple[type[Stage], ...]) -> None:
+        self.bench = bench
+        self.stages = [kind(self) for kind in stages]
+        self.origin = ui.context.client.id
+        self._codes: dict[str, tuple[ui.code, ui.code]] = {}
+
+    def build(self) -> None:
+        """Make the page."""
+        ui.add_head_html(_STYLE)
+        ui.page_title(f"fmident: {self.bench.draft.path.name}")
+        dark = ui.dark_mode(None)
+        with ui.header().classes("items-center q-py-xs bg-primary"):
+            ui.label("fmident").classes("text-lg font-bold")
+            ui.label(str(self.bench.draft.path)).classes("mono ellipsis")
+            ui.space()
+            self._undo = ui.button("Undo", icon="undo", on_click=self._take_back)
+            self._undo.props("flat color=white dense no-caps")
+            theme = ui.toggle({None: "auto", False: "light", True: "dark"}, value=None)
+            theme.props(
+                "dense no-caps flat color=white toggle-color=white toggle-text-color=primary"
+            )
+            theme.props('aria-label="colours"')
+            theme.on_value_change(lambda e: dark.set_value(e.value))
+        with ui.tabs().classes("w-full").props("align=left no-caps inline-label") as self.tabs:
+            self._tabs = {s.name: ui.tab(s.name, icon=s.icon) for s in self.stages}
+        with ui.tab_panels(self.tabs, value=self._first()).classes("w-full") as panels:
+            panels.props("keep-alive")
+            for stage in self.stages:
+                with ui.tab_panel(stage.name).classes("q-pa-md"):
+                    stage.build()
+                    self._file_and_command(stage)
+        self.bench.changed.subscribe(self._on_change)
+        self.refresh(structure=True)
+
+    def _first(self) -> str:
+        return next((s.name for s in self.stages if not s.done()), self.stages[-1].name)
+
+    def _on_change(self, origin: str, structure: bool) -> None:
+        self.refresh(structure or origin != self.origin)
+
+    def refresh(self, structure: bool) -> None:
+        """Show the problem file as it is in all stages."""
+        for stage in self.stages:
+            stage.refresh(structure)
+        self.show_states()
+
+    def show_states(self) -> None:
+        """Show which stages are done, and what they write and run."""
+        self._undo.set_enabled(self.bench.draft.can_undo)
+        for stage in self.stages:
+            done = stage.done()
+            self._tabs[stage.name].props(f"icon={'check_circle' if done else stage.icon}")
+            self._show_file(stage)
+
+    def results_changed(self) -> None:
+        """Show a new result."""
+        self.stages[-1].refresh(structure=True)
+
+    def _take_back(self) -> None:
+        try:
+            self.bench.undo()
+        except FmidentError as error:
+            self.tell(error)
+
+    def _file_and_command(self, stage: Stage) -> None:
+        with ui.expansion("File and command", icon="code").classes("w-full q-mt-md"):
+            code = ui.code("", language="toml").classes("w-full")
+            command = ui.code("", language="bash").classes("w-full")
+        self._codes[stage.name] = code, command
+
+    def _show_file(self, stage: Stage) -> None:
+        code, command = self._codes[stage.name]
+        code.set_content(self.bench.draft.part(stage.tables()) or "# nothing yet")
+        command.set_content(stage.command())
+        command.set_visibility(bool(stage.command()))
+
+    # ------------------------------------------------------------------- for stages
+
+    def change(self, *keys: str | int, value: object, structure: bool = False) -> None:
+        """Change a key of the problem file."""
+        try:
+            self.bench.change(*keys, value=value, origin=self.origin, structure=structure)
+        except OSError as error:
+            self.tell(error)
+
+    def tell(self, error: Exception | str) -> None:
+        """Show an error until it is closed."""
+        text = str(error)
+        ui.notify(text, type="negative", multi_line=True, timeout=0, close_button="Close",
+                  classes="mono", position="top")  # fmt: skip
+
+    def upload(self, what: str) -> None:
+        """Make an area that takes files."""
+        area = ui.upload(
+            label=what,
+            multiple=True,
+            auto_upload=True,
+            max_file_size=LARGEST_FILE,
+            on_upload=self._take,
+            on_rejected=lambda: self.tell(f"a file may have {LARGEST_FILE / 1e6:.0f} MB at most"),
+        )
+        named(area, what).classes("w-full").props("flat bordered")
+
+    async def _take(self, event: UploadEventArguments) -> None:
+        file: FileUpload = event.file
+        suffix = "." + file.name.rpartition(".")[2].lower()
+        if suffix not in (*MODELS, *DATA):
+            self.tell(
+                f"'{file.name}' is neither a model nor data\n"
+                f"  models: {', '.join(MODELS)}; data: {', '.join(DATA)}"
+            )
+            return
+        try:
+            name = self.bench.store(file.name, await file.read())
+            if suffix == ".fmu":
+                self.bench.take_fmu(name)
+            elif suffix == ".mo":
+                classes = model_classes(self.bench.inside(name))
+                if len(classes) == 1:
+                    self.bench.take_class(name, classes[0])
+                else:
+                    self.bench.tell()
+                    ui.notify(f"{name} has {len(classes)} models: choose one")
+            else:
+                self.bench.add_experiment(name)
+        except (FmidentError, OSError) as error:
+            self.tell(error)
+
+
+def card(title: str) -> ui.card:
+    """Return a card with a heading, to be used in a ``with`` statement."""
+    box = ui.card().classes("w-full q-pa-sm").props("flat bordered")
+    with box:
+        ui.label(title).classes("text-subtitle1").props("role=heading aria-level=2")
+    return box
+
+
+def with_value(options: Mapping[Any, str], value: Any) -> dict[Any, str]:
+    """Return the options of a menu, and the file's own value where it is another one."""
+    return {**options, **({} if value in options else {value: str(value)})}

@@ -1,0 +1,354 @@
+"""What all pages share: the problem file with its model and data, jobs, simulations, the check."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nicegui import Event
+
+from fmident import FmidentError, load_plugins, load_problem, model_fmu, read_data
+from fmident.data import DataDescription, Table
+from fmident.errors import Code, Location, ProblemError
+from fmident.fmu import ModelDescription, read_description
+from fmident.problem import matched_columns
+from fmident_app.draft import Draft, Key
+from fmident_app.jobs import Jobs
+from fmident_app.simulations import Fit, Simulations
+
+
+def certain_columns(
+    description: ModelDescription, columns: Mapping[str, str | None]
+) -> dict[str, dict[str, str]]:
+    """Return the columns of inputs and of outputs that are not in doubt, by variable."""
+    signals = {"inputs": description.inputs, "outputs": description.outputs}
+    matches = matched_columns([v for some in signals.values() for v in some], columns)
+    return {
+        kind: {v.name: matches[v.name].column for v in some
+               if v.name in matches and matches[v.name].certain}
+        for kind, some in signals.items()
+    }  # fmt: skip
+
+
+READER_KEYS = ("separator", "decimal", "encoding", "skip_rows", "units_row", "dates")
+"""Keys of an experiment that say how its file is read."""
+
+DATA = (
+    ".csv",
+    ".txt",
+    ".dat",
+    ".tsv",
+    ".parquet",
+    ".h5",
+    ".hdf5",
+    ".mat",
+    ".xlsx",
+    ".mf4",
+    ".tdms",
+)
+MODELS = (".fmu", ".mo")
+
+_DEPTH = 3
+"""Folders below that of the problem in which files are looked for."""
+
+
+class Workbench:
+    """The work on one problem file.
+
+    Parameters
+    ----------
+    path
+        The problem file; made by the first change where there is none.
+
+    Attributes
+    ----------
+    changed
+        Emitted after a change, with the origin of the change, and whether more than a value did.
+    checked
+        Emitted when a check has begun or ended.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.folder = path.resolve().parent
+        self.draft = Draft(path.resolve())
+        self.host = load_plugins()
+        self.jobs = Jobs(self.folder)
+        self.simulations = Simulations()
+        self.version = 0
+        self.changed: Event[[str, bool]] = Event()
+        self.checked: Event[[]] = Event()
+        self.check: dict[str, Any] | None = None
+        self.check_error = ""
+        self._checked_version = -1
+        self._checking: asyncio.subprocess.Process | None = None
+        self._checking_version = -1
+        self._check_task: asyncio.Task[None] | None = None
+        self._fmu: tuple[dict[str, Any], Path] | None = None
+        self._tables: dict[object, tuple[Table, DataDescription]] = {}
+
+    # ---------------------------------------------------------------- the problem file
+
+    def change(self, *keys: Key, value: Any, origin: str = "", structure: bool = False) -> None:
+        """Change a key of the problem file; ``None`` removes it."""
+        self.draft.change(*keys, value=value)
+        self.tell(origin, structure)
+
+    def tell(self, origin: str = "", structure: bool = True) -> None:
+        """Tell the pages that the file has changed."""
+        self.version += 1
+        self.changed.emit(origin, structure)
+
+    def undo(self) -> None:
+        """Take the last change back."""
+        self.draft.undo()
+        self.tell()
+
+    @property
+    def experiments(self) -> list[dict[str, Any]]:
+        """The tables ``[[experiments]]``."""
+        tables: list[dict[str, Any]] = self.draft.get("experiments", default=[])
+        return tables
+
+    @property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """The tables ``[parameters.NAME]``."""
+        tables: dict[str, dict[str, Any]] = self.draft.get("parameters", default={})
+        return tables
+
+    # ------------------------------------------------------------------ model and data
+
+    @property
+    def fmu(self) -> Path | None:
+        """The FMU, whether it is there or is yet to be built; ``None`` without a model."""
+        model = self.draft.get("model", default={})
+        if not model.keys() & {"fmu", "class"}:
+            return None
+        if self._fmu is None or self._fmu[0] != model:
+            try:
+                self._fmu = model, model_fmu(model, self.folder)
+            except FmidentError:  # the problem's own message is that of the check
+                return None
+        return self._fmu[1]
+
+    @property
+    def description(self) -> ModelDescription | None:
+        """Description of the FMU, ``None`` if there is none that can be read."""
+        try:
+            return read_description(self.fmu) if self.fmu is not None else None
+        except FmidentError:
+            return None
+
+    @property
+    def sources(self) -> list[str]:
+        """The Modelica sources of the model."""
+        given = self.draft.get("model", "sources", default=[])
+        return [given] if isinstance(given, str) else list(given)
+
+    def table(self, experiment: dict[str, Any]) -> tuple[Table, DataDescription]:
+        """Return the data of an experiment as read, and their description.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            The file cannot be read.
+        """
+        path = self.folder / str(experiment.get("data", ""))
+        keys = {k: experiment[k] for k in (*READER_KEYS, "time") if k in experiment}
+        modified = path.stat().st_mtime_ns if path.exists() else 0
+        identity = path, modified, json.dumps(keys, default=str)
+        if identity not in self._tables:
+            self._tables[identity] = read_data(path, keys, host=self.host)
+        return self._tables[identity]
+
+    def files(self, suffixes: Sequence[str]) -> list[str]:
+        """Return the files in the folder with these suffixes, as paths relative to it."""
+        paths = []
+        for place, folders, names in os.walk(self.folder):
+            relative = Path(place).relative_to(self.folder)
+            deep = len(relative.parts) >= _DEPTH
+            folders[:] = (
+                []
+                if deep
+                else sorted(f for f in folders if not f.startswith((".", "results", "__")))
+            )
+            paths += [relative / n for n in names if Path(n).suffix.lower() in suffixes]
+        return sorted(path.as_posix() for path in paths)
+
+    def inside(self, name: str) -> Path:
+        """Return the path of a file in the folder.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            It is outside.
+        """
+        path = (self.folder / name).resolve()
+        if not path.is_relative_to(self.folder):
+            raise ProblemError(
+                f"'{name}' is outside of '{self.folder}'",
+                location=Location(str(self.draft.path)),
+                hint="copy it into the folder",
+                code=Code.UNUSABLE_FILE,
+            )
+        return path
+
+    def store(self, name: str, content: bytes) -> str:
+        """Write a file that was dropped on the page; return its name.
+
+        A file of this name that is there already stays: the new one gets a number.
+        """
+        plain = re.sub(r"[^\w.+ -]", "_", Path(name.replace("\\", "/")).name).lstrip(".") or "file"
+        path, number = self.inside(plain), 1
+        while path.exists() and path.read_bytes() != content:
+            number += 1
+            path = self.inside(f"{Path(plain).stem}-{number}{Path(plain).suffix}")
+        if not path.exists():
+            path.write_bytes(content)
+        return path.name
+
+    def snapshot(self, name: str) -> str:
+        """Write the problem as it is for a run, with absolute paths; return the file's path."""
+        place = self.folder / ".fmident-app" / "problems" / f"{name}.toml"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        problem = load_problem(self.draft.path, host=self.host, report=lambda _: None)
+        problem.to_toml(place)
+        return place.relative_to(self.folder).as_posix()
+
+    def take_fmu(self, name: str) -> None:
+        """Make an FMU of the folder the model.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            It is none.
+        """
+        read_description(self.inside(name))
+        if name != self.draft.get("model", "fmu"):
+            self._change_model({"fmu": name})
+        self.assign_columns()
+
+    def _change_model(self, table: dict[str, Any]) -> None:
+        """Name another model; start values of the former one are those of its variables, too."""
+        for key in ("fmu", "class", "sources", "fmu_folder"):
+            self.draft.change("model", key, value=table.get(key))
+
+    def take_class(self, source: str, name: str) -> bool:
+        """Make a class of a Modelica file the model; return whether it was another one."""
+        if (name, [source]) == (self.draft.get("model", "class"), self.sources):
+            return False
+        self._change_model({"class": name, "sources": [source], "fmu_folder": "fmus"})
+        self.tell()
+        return True
+
+    def add_experiment(self, name: str) -> None:
+        """Add a data file, with the columns that are surely inputs and outputs.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            It cannot be read.
+        """
+        self.table({"data": name})
+        self.draft.add_experiment({"data": name})
+        self.assign_columns()
+
+    def assign_columns(self) -> None:
+        """Assign columns to inputs and outputs where none is assigned, and nothing is in doubt."""
+        description = self.description
+        for number, table in enumerate(self.experiments):
+            if description is None or table.get("inputs") or table.get("outputs"):
+                continue
+            with contextlib.suppress(FmidentError):
+                _, described = self.table(table)
+                columns = {c.name: c.unit for c in described.columns if c.problem is None}
+                for kind, given in certain_columns(description, columns).items():
+                    if given:
+                        self.draft.change("experiments", number, kind, value=given)
+        self.tell()
+
+    # ------------------------------------------------------------- simulation and check
+
+    def fit(self, values: dict[str, float] | None = None) -> Fit:
+        """Return the request to simulate the experiments, by default at the initial values."""
+        return Fit(self.draft.path, self.version, values or {})
+
+    @property
+    def missing(self) -> str:
+        """What is missing before the problem can be checked; empty if nothing is."""
+        if self.description is None:
+            return "choose a model"
+        if not any(e.get("outputs") for e in self.experiments):
+            return "assign a column of the data to an output"
+        if not any(not p.get("fixed") for p in self.parameters.values()):
+            return "tick a parameter to be identified"
+        return ""
+
+    @property
+    def check_is_current(self) -> bool:
+        """Whether the last check is of the file as it is."""
+        return self._checked_version == self.version
+
+    @property
+    def checking(self) -> bool:
+        """Whether a check of the file as it is runs."""
+        return self._checking_version == self.version and not self.check_is_current
+
+    @property
+    def can_estimate(self) -> bool:
+        """Whether the last check was of this file, and passed."""
+        return self.check_is_current and bool((self.check or {}).get("can_be_estimated"))
+
+    def request_check(self, pause: float = 0.0) -> None:
+        """Run ``fmident check`` on the file after a pause, unless it has changed again by then."""
+        self._check_task = asyncio.create_task(self._run_check(self.version, pause))
+
+    async def _run_check(self, version: int, pause: float) -> None:
+        await asyncio.sleep(pause)
+        current = version == self.version and not self.check_is_current and not self.checking
+        if not current or self.missing:
+            return
+        self._end_check()
+        self._checking_version = version
+        target = self.folder / ".fmident-app" / f"check-{version}.json"
+        target.parent.mkdir(exist_ok=True)
+        target.unlink(missing_ok=True)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "fmident", "check", self.draft.path.name),
+            *("--json", str(target)),
+            cwd=self.folder,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        if self._checking_version != version:  # a newer one has begun meanwhile
+            process.kill()
+            return
+        self._checking = process
+        self.checked.emit()
+        _, printed = await process.communicate()
+        if self._checking is not process:
+            return
+        self._checking, self._checked_version = None, version
+        self.check = json.loads(target.read_text(encoding="utf-8")) if target.exists() else None
+        self.check_error = "" if self.check else printed.decode(errors="replace").strip()
+        target.unlink(missing_ok=True)
+        self.checked.emit()
+
+    def _end_check(self) -> None:
+        if self._checking is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._checking.kill()
+            self._checking = None
+
+    def close(self) -> None:
+        """End the check, and the process that simulates; jobs go on."""
+        self._end_check()
+        self.simulations.close()
