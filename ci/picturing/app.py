@@ -72,5 +72,24 @@ def _draw(stage: str, figure: Figure, palette: Palette) -> None:
     axes.set_axis_off()
 
 
-for _stage in ("model", "data", "parameters", "estimate"):
-    picture(f"app-{_stage}", 7.6, 7.6 * _HEIGHT / _WIDTH)(functools.partial(_draw, _stage))
+_HIGH = 7.6 * _HEIGHT / _WIDTH
+
+
+@picture("app-model", height=_HIGH)
+def _model(figure: Figure, palette: Palette) -> None:
+    _draw("model", figure, palette)
+
+
+@picture("app-data", height=_HIGH)
+def _data(figure: Figure, palette: Palette) -> None:
+    _draw("data", figure, palette)
+
+
+@picture("app-parameters", height=_HIGH)
+def _parameters(figure: Figure, palette: Palette) -> None:
+    _draw("parameters", figure, palette)
+
+
+@picture("app-estimate", height=_HIGH)
+def _estimate(figure: Figure, palette: Palette) -> None:
+    _draw("estimate", figure, palette)

@@ -115,7 +115,7 @@ class Draft:
             raise ProblemError(
                 f"'{self.path}' is not TOML: {error}",
                 location=Location(str(self.path), getattr(error, "line", None)),
-                hint="mend the file in an editor, or name another one",
+                hint="correct the file in an editor, or name another one",
                 code=Code.UNUSABLE_FILE,
             ) from error
 

@@ -221,7 +221,10 @@ def test_a_problem_file_for_a_model_and_data_of_ones_own(measured: Path, capsys:
         (["--from", "run.csv"], "--from and --fmu belong together"),
         (["--fmu", "slide.fmu"], "--from and --fmu belong together"),
         (["--from", "no.csv", "--fmu", "slide.fmu"], "no.csv"),
-        (["--from", "run.csv", "--fmu", "slide.fmu", "--parameters", "K2"], "'K2' is no parameter"),
+        (
+            ["--from", "run.csv", "--fmu", "slide.fmu", "--parameters", "K2"],
+            "'K2' is not a parameter",
+        ),
     ],
 )
 def test_what_such_a_file_cannot_be_made_of(

@@ -266,7 +266,7 @@ def _written(value: object) -> str:
 
 
 def _value(text: str) -> object:
-    """Return what a user typed as TOML, a text where it is no number, list or truth value."""
+    """Return what a user typed as TOML; texts need no quotes."""
     try:
         return tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:

@@ -83,7 +83,7 @@ def propose(
     for name in parameters:
         if name not in known:
             raise ProblemError(
-                f"'{name}' is no parameter of '{description.name}' that could be searched",
+                f"'{name}' is not a parameter of '{description.name}' that could be searched",
                 code=Code.UNKNOWN_NAME,
                 hint=unknown_name(name, known, "parameter")["hint"],
             )

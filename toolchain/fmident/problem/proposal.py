@@ -98,9 +98,9 @@ def _likeness(variable: Variable, column: str, unit: str | None) -> float:
     if "".join(ours) == "".join(theirs):
         return 1.0
     letters = difflib.SequenceMatcher(None, "".join(ours), "".join(theirs)).ratio()
-    told = _shared(theirs, _words(variable.description)) / max(len(theirs), 1)
+    described = _shared(theirs, _words(variable.description)) / max(len(theirs), 1)
     named = _shared(theirs, ours) / max(min(len(ours), len(theirs)), 1)
-    return max(0.8 * named, 0.7 * letters, 0.6 * told)
+    return max(0.8 * named, 0.7 * letters, 0.6 * described)
 
 
 def _words(name: str) -> list[str]:
