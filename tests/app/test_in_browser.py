@@ -156,7 +156,7 @@ def test_a_run_survives_its_server(browser: Any, serve: Serve, fmu: Path, tmp_pa
     study(tmp_path, fmu)
     problem = tmp_path / "problem.toml"
     text = problem.read_text(encoding="utf-8")
-    slow = 'name = "differential-evolution"\ngenerations = 100000\n'
+    slow = 'name = "differential-evolution"\ngenerations = 100000\npopulation = 400\n'
     slow += "relative_tolerance = 0.0\nparameter_tolerance = 0.0\n"
     problem.write_text(text.replace('name = "least-squares"\n', slow), encoding="utf-8")
     server = serve("problem.toml")
