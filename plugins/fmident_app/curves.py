@@ -62,7 +62,7 @@ class Line:
 
 
 class Chart:
-    """Lines over time in a card, with zoom; more samples than the screen has columns cost nothing.
+    """Lines over time, with zoom.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.plugins import hookimpl
@@ -21,7 +22,7 @@ VARIABLE = "FMIDENT_APP_EVENTS"
 
 def _write(**event: Any) -> None:
     if file := os.environ.get(VARIABLE):
-        with open(file, "a", encoding="utf-8") as stream:  # noqa: PTH123
+        with Path(file).open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(event) + "\n")
 
 

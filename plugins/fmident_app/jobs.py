@@ -25,7 +25,7 @@ from fmident_app.events import VARIABLE
 State = Literal["queued", "running", "paused", "done", "interrupted", "failed"]
 
 # 1: it ran, and the answer is negative, such as no convergence within a limit
-_ENDED = {0: "done", 1: "done", 130: "interrupted", -signal.SIGINT: "interrupted"}
+_ENDED: dict[int, State] = {0: "done", 1: "done", 130: "interrupted", -signal.SIGINT: "interrupted"}
 
 
 @dataclass
@@ -79,7 +79,7 @@ class Job:
             if self.code is not None:
                 self._save()
         if self.code is not None:
-            return _ENDED.get(self.code, "failed")  # type: ignore[return-value]
+            return _ENDED.get(self.code, "failed")
         if self.pid is None:
             return "queued"
         process = self._tree_root()

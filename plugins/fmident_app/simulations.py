@@ -13,9 +13,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from fmident import Simulator
+    from fmident.evaluation import Evaluator
 
 F64 = npt.NDArray[np.float64]
 
@@ -172,7 +177,8 @@ class _Opened:
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._key: object = None
-        self._open: object = None
+        self._evaluator: Evaluator | None = None
+        self._simulator: Simulator | None = None
 
     def answer(self, request: Request) -> list[Curve]:
         if isinstance(request, Fit):
@@ -197,11 +203,12 @@ class _Opened:
             problem = fmident.load_problem(
                 request.problem, overrides=overrides, report=lambda _: None
             )
-            evaluator = self._stack.enter_context(Evaluator(problem, make_executor(problem)))
-            self._open, self._key = (problem, evaluator), key
-        problem, evaluator = self._open  # type: ignore[misc]
+            evaluator = Evaluator(problem, make_executor(problem))
+            self._evaluator, self._key = self._stack.enter_context(evaluator), key
+        assert self._evaluator is not None
+        problem = self._evaluator.problem
         p = np.array([request.values.get(q.name, q.initial) for q in problem.free])
-        outputs = evaluator.simulate(p)
+        outputs = self._evaluator.simulate(p)
         trajectories = []
         for output in outputs:
             if not isinstance(output, np.ndarray):
@@ -233,9 +240,8 @@ class _Opened:
         key = request.fmu, request.fmu.stat().st_mtime_ns
         if self._renew(key):
             fmu = self._stack.enter_context(fmident.open_fmu(request.fmu))
-            self._open = self._stack.enter_context(fmu.simulator())
-            self._key = key
-        simulator: fmident.Simulator = self._open  # type: ignore[assignment]
+            self._simulator, self._key = self._stack.enter_context(fmu.simulator()), key
+        assert self._simulator is not None
         times = np.linspace(0.0, request.stop, request.samples + 1)
         setup = fmident.SimulationSetup(
             times,
@@ -243,7 +249,7 @@ class _Opened:
             np.tile(list(request.inputs.values()), (times.size, 1)) if request.inputs else None,
             request.outputs,
         )
-        values = simulator.simulate(setup, request.values)
+        values = self._simulator.simulate(setup, request.values)
         by_name = read_description(request.fmu).by_name
         return [
             Curve("", name, by_name[name].unit, times, np.array(values[:, k]))

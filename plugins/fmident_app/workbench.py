@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nicegui import Event
+from nicegui import Event, background_tasks
 
 from fmident import FmidentError, load_plugins, load_problem, model_fmu, read_data
 from fmident.data import DataDescription, Table
@@ -89,7 +89,6 @@ class Workbench:
         self._checked_version = -1
         self._checking: asyncio.subprocess.Process | None = None
         self._checking_version = -1
-        self._check_task: asyncio.Task[None] | None = None
         self._fmu: tuple[dict[str, Any], Path] | None = None
         self._tables: dict[object, tuple[Table, DataDescription]] = {}
 
@@ -308,7 +307,7 @@ class Workbench:
 
     def request_check(self, pause: float = 0.0) -> None:
         """Run ``fmident check`` on the file after a pause, unless it has changed again by then."""
-        self._check_task = asyncio.create_task(self._run_check(self.version, pause))
+        background_tasks.create(self._run_check(self.version, pause))
 
     async def _run_check(self, version: int, pause: float) -> None:
         await asyncio.sleep(pause)

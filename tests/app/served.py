@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 LIMIT = 90_000
 """Milliseconds that the page may take for a step on a busy machine."""
@@ -71,6 +72,8 @@ class AppPage:
         self.page = page
         self.complaints: list[str] = []
         page.set_default_timeout(LIMIT)
+        self.hosts: set[str] = set()
+        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.goto(address)
         page.get_by_role("tab", name="Model").wait_for()

@@ -29,14 +29,14 @@ def answer(
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b""}
 
-    scope = {
+    scope: dict[str, Any] = {
         "type": kind,
         "method": "GET",
         "path": "/",
         "query_string": query.encode(),
         "headers": [(k.encode(), v.encode()) for k, v in {"host": HOST, **headers}.items()],
     }
-    coroutine = Guard(inner, TOKEN, PORT)(scope, receive, send)  # type: ignore[arg-type]
+    coroutine = Guard(inner, TOKEN, PORT)(scope, receive, send)
     with pytest.raises(StopIteration):
         coroutine.send(None)
     given = {k.decode(): v.decode() for k, v in sent[0].get("headers", [])}

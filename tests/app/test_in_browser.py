@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -80,7 +81,8 @@ def values(folder: Path) -> dict[str, float]:
 def test_from_an_fmu_and_a_file_to_exported_values(
     browser: Any, serve: Serve, fmu: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(browser, serve()) as app:
+    server = serve()
+    with opened(browser, server) as app:
         app.drop(fmu)
         app.sees("FMI 2.0")
         app.stage("Data")
@@ -99,6 +101,7 @@ def test_from_an_fmu_and_a_file_to_exported_values(
         app.click("Modelica modifier")
         app.sees("Modelica modifier of run-1: done")
         assert app.complaints == []
+        assert app.hosts - {""} == {urlsplit(server.address).netloc}  # nothing from outside
     content = tomllib.loads((tmp_path / "problem.toml").read_text(encoding="utf-8"))
     assert content["model"] == {"fmu": "Oscillator.fmu"}
     assert content["experiments"] == [

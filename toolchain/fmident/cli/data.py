@@ -7,16 +7,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fmident.api.proposals import read_data
 from fmident.cli.arguments import assignments, plugins_of, write_json
 from fmident.cli.console import out, width
 from fmident.cli.usage import UsageError
-from fmident.data import CsvOptions, Table, read_table, time_axis, time_column
-from fmident.data.description import ColumnDescription, DataDescription, TimeDescription, describe
+from fmident.data import Table, time_column
+from fmident.data.description import ColumnDescription, DataDescription, TimeDescription
 from fmident.errors import ProblemError
 from fmident.fmu import ModelDescription, read_description
 from fmident.problem.proposal import signal_tables
 from fmident.report.terminal import narrow_table
-from fmident.toml_file import Section, Source, encoded
+from fmident.toml_file import encoded
 from fmident.toml_file.overrides import read_value
 from fmident.words import counted, duration, listed, plain, wrap
 
@@ -27,14 +28,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the contents of the file."""
     host = plugins_of(arguments)
     spec = {key: read_value(value) for key, value in assignments(arguments.set, "--set").items()}
-    section = Section(Source(Path("--set"), ""), ("experiments", 0), spec)
     try:
-        layout = section.read(CsvOptions)
+        table, description = read_data(
+            arguments.file,
+            spec if arguments.time is None else spec | {"time": arguments.time},
+            host=host,
+        )
     except ProblemError as error:
         raise UsageError(error.message, hint=error.hint, code=error.code) from None
-    table = read_table(arguments.file, spec, reader=host.read_data, layout=layout)
-    column = time_column(table, arguments.time)
-    description = describe(table, time_axis(table, column), column)
+    column = description.time.column
     fmu = None if arguments.fmu is None else read_description(arguments.fmu)
     out(_page(description))
     out()
