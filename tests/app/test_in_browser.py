@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from fmident.cli import main
+from fmident_app.jobs import Jobs
 
 from ..report.browser import started
 from .served import LIMIT, AppPage, Server, opened
@@ -47,6 +48,9 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     yield start
     for server in servers:
         server.close()
+    for job in Jobs(tmp_path).jobs:  # they outlive their servers
+        if job.state in ("running", "paused"):
+            job.stop()
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +178,7 @@ def test_a_run_survives_its_server(browser: Any, serve: Serve, fmu: Path, tmp_pa
         app.click("Pause run-1")
         app.sees("run-1: paused")
         app.click("Go on run-1")
+        app.sees("run-1: running")  # the buttons are those of a running one from now on
         app.click("Stop run-1")
         app.sees("run-1: interrupted")
         app.click("Resume run-1")
