@@ -12,6 +12,8 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -83,19 +85,23 @@ def cases(seeds: int) -> list[tuple[int, int, int]]:
 
 
 def run_all(file: Path, seeds: int, limit: int | None) -> pd.DataFrame:
-    """Run what is missing in the table, at most `limit` cases, and keep it after each run."""
+    """Run what is missing in the table, at most `limit` cases, and keep it after each run.
+
+    As many runs as there are processors go on at a time.
+    """
     table = pd.read_csv(file) if file.exists() else pd.DataFrame()
     keys = ("smoothing", "seed", "n")
     done = set(zip(*(table[c] for c in keys), strict=True)) if len(table) else set()
-    for smoothing, seed, n in [case for case in cases(seeds) if case not in done][:limit]:
-        row = run(smoothing, seed, n)
-        table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
-        table.to_csv(file, index=False)
-        print(
-            f"n = {n}, smoothing {smoothing}, seed {seed}: mean error "
-            f"{100 * row['error']:.3g} % after {row['simulations']} simulations",
-            flush=True,
-        )
+    missing = [case for case in cases(seeds) if case not in done][:limit]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for row in pool.map(run, *zip(*missing, strict=True)) if missing else ():
+            table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
+            table.to_csv(file, index=False)
+            print(
+                f"n = {row['n']}, smoothing {row['smoothing']}, seed {row['seed']}: mean error "
+                f"{100 * row['error']:.3g} % after {row['simulations']} simulations",
+                flush=True,
+            )
     return table
 
 
