@@ -12,6 +12,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from fmident_app.naming import named
+from fmident_app.simulations import Curve
 
 F64 = npt.NDArray[np.float64]
 
@@ -174,3 +175,31 @@ class Chart:
     def _zoom_to(self, low: float, high: float) -> None:
         self._window = low, high
         self._send()
+
+
+def show_fit(
+    curves: list[Curve],
+    charts: dict[tuple[str, str], list[Chart]],
+    place: ui.column,
+    *,
+    residuals: bool = False,
+) -> None:
+    """Draw measured and simulated outputs, and the residuals.
+
+    The charts of an output are made in `place` where `charts` has none of it yet.
+    """
+    for curve in curves:
+        key = curve.experiment, curve.name
+        if key not in charts:
+            title = f"{curve.experiment}: {curve.name}" + (f" [{curve.unit}]" if curve.unit else "")
+            with place:
+                charts[key] = [Chart(title, height="13rem")]
+                if residuals:
+                    charts[key].append(Chart(f"measured minus simulated, {title}", height="9rem"))
+        lines = [Line("simulated", curve.times, curve.simulated)]
+        if curve.measured is not None:
+            lines.insert(0, Line("measured", curve.times, curve.measured, measured=True))
+            if residuals:
+                difference = curve.measured - curve.simulated
+                charts[key][1].show([Line("residual", curve.times, difference)])
+        charts[key][0].show(lines)

@@ -11,9 +11,10 @@ from nicegui.elements.upload_files import FileUpload
 from nicegui.events import UploadEventArguments
 
 from fmident import FmidentError, model_classes
+from fmident_app.files import DATA, MODELS
 from fmident_app.guard import LARGEST_FILE
 from fmident_app.naming import named
-from fmident_app.workbench import DATA, MODELS, Workbench
+from fmident_app.workbench import Workbench
 
 _STYLE = """
 <style>
@@ -192,11 +193,11 @@ class Page:
             )
             return
         try:
-            name = self.bench.store(file.name, await file.read())
+            name = self.bench.files.store(file.name, await file.read())
             if suffix == ".fmu":
                 self.bench.take_fmu(name)
             elif suffix == ".mo":
-                classes = model_classes(self.bench.inside(name))
+                classes = model_classes(self.bench.files.inside(name))
                 if len(classes) == 1:
                     self.bench.take_class(name, classes[0])
                 else:

@@ -13,10 +13,11 @@ from nicegui import ui
 
 from fmident import model_classes
 from fmident.errors import Code, FmidentError
+from fmident_app.files import DATA, MODELS
 from fmident_app.guard import Guard
 from fmident_app.page import Page
 from fmident_app.stages import STAGES
-from fmident_app.workbench import DATA, MODELS, Workbench
+from fmident_app.workbench import Workbench
 
 _PROBLEM = "problem.toml"
 
@@ -64,7 +65,7 @@ def _inside(file: Path, bench: Workbench) -> str:
     """Return the path of a file relative to the folder; one from elsewhere is copied into it."""
     if file.resolve().is_relative_to(bench.folder):
         return file.resolve().relative_to(bench.folder).as_posix()
-    return bench.store(file.name, file.read_bytes())
+    return bench.files.store(file.name, file.read_bytes())
 
 
 def serve(bench: Workbench, listening: socket.socket, token: str) -> None:

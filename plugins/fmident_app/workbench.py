@@ -1,25 +1,22 @@
-"""What all pages share: the problem file with its model and data, jobs, simulations, the check."""
+"""What all windows share: the problem file, its model and data, the check, jobs, simulations."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-import os
-import re
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nicegui import Event, background_tasks
+from nicegui import Event
 
 from fmident import FmidentError, load_plugins, load_problem, model_fmu, read_data
 from fmident.data import DataDescription, Table
-from fmident.errors import Code, Location, ProblemError
 from fmident.fmu import ModelDescription, read_description
 from fmident.problem import matched_columns
+from fmident_app.check import Check
 from fmident_app.draft import Draft, Key
+from fmident_app.files import Files
 from fmident_app.jobs import Jobs
 from fmident_app.simulations import Fit, Simulations
 
@@ -40,24 +37,6 @@ def certain_columns(
 READER_KEYS = ("separator", "decimal", "encoding", "skip_rows", "units_row", "dates")
 """Keys of an experiment that say how its file is read."""
 
-DATA = (
-    ".csv",
-    ".txt",
-    ".dat",
-    ".tsv",
-    ".parquet",
-    ".h5",
-    ".hdf5",
-    ".mat",
-    ".xlsx",
-    ".mf4",
-    ".tdms",
-)
-MODELS = (".fmu", ".mo")
-
-_DEPTH = 3
-"""Folders below that of the problem in which files are looked for."""
-
 
 class Workbench:
     """The work on one problem file.
@@ -71,24 +50,18 @@ class Workbench:
     ----------
     changed
         Emitted after a change, with the origin of the change, and whether more than a value did.
-    checked
-        Emitted when a check has begun or ended.
     """
 
     def __init__(self, path: Path) -> None:
         self.folder = path.resolve().parent
+        self.files = Files(self.folder)
         self.draft = Draft(path.resolve())
+        self.check = Check(path.resolve())
         self.host = load_plugins()
         self.jobs = Jobs(self.folder)
         self.simulations = Simulations()
         self.version = 0
         self.changed: Event[[str, bool]] = Event()
-        self.checked: Event[[]] = Event()
-        self.check: dict[str, Any] | None = None
-        self.check_error = ""
-        self._checked_version = -1
-        self._checking: asyncio.subprocess.Process | None = None
-        self._checking_version = -1
         self._fmu: tuple[dict[str, Any], Path] | None = None
         self._tables: dict[object, tuple[Table, DataDescription]] = {}
 
@@ -102,6 +75,7 @@ class Workbench:
     def tell(self, origin: str = "", structure: bool = True) -> None:
         """Tell the pages that the file has changed."""
         self.version += 1
+        self.check.outdate()
         self.changed.emit(origin, structure)
 
     def undo(self) -> None:
@@ -166,52 +140,6 @@ class Workbench:
             self._tables[identity] = read_data(path, keys, host=self.host)
         return self._tables[identity]
 
-    def files(self, suffixes: Sequence[str]) -> list[str]:
-        """Return the files in the folder with these suffixes, as paths relative to it."""
-        paths = []
-        for place, folders, names in os.walk(self.folder):
-            relative = Path(place).relative_to(self.folder)
-            deep = len(relative.parts) >= _DEPTH
-            folders[:] = (
-                []
-                if deep
-                else sorted(f for f in folders if not f.startswith((".", "results", "__")))
-            )
-            paths += [relative / n for n in names if Path(n).suffix.lower() in suffixes]
-        return sorted(path.as_posix() for path in paths)
-
-    def inside(self, name: str) -> Path:
-        """Return the path of a file in the folder.
-
-        Raises
-        ------
-        fmident.errors.ProblemError
-            It is outside.
-        """
-        path = (self.folder / name).resolve()
-        if not path.is_relative_to(self.folder):
-            raise ProblemError(
-                f"'{name}' is outside of '{self.folder}'",
-                location=Location(str(self.draft.path)),
-                hint="copy it into the folder",
-                code=Code.UNUSABLE_FILE,
-            )
-        return path
-
-    def store(self, name: str, content: bytes) -> str:
-        """Write a file that was dropped on the page; return its name.
-
-        A file of this name that is there already stays: the new one gets a number.
-        """
-        plain = re.sub(r"[^\w.+ -]", "_", Path(name.replace("\\", "/")).name).lstrip(".") or "file"
-        path, number = self.inside(plain), 1
-        while path.exists() and path.read_bytes() != content:
-            number += 1
-            path = self.inside(f"{Path(plain).stem}-{number}{Path(plain).suffix}")
-        if not path.exists():
-            path.write_bytes(content)
-        return path.name
-
     def snapshot(self, name: str) -> str:
         """Write the problem as it is for a run, with absolute paths; return the file's path."""
         place = self.folder / ".fmident-app" / "problems" / f"{name}.toml"
@@ -229,7 +157,7 @@ class Workbench:
         fmident.errors.FmidentError
             It is none.
         """
-        read_description(self.inside(name))
+        read_description(self.files.inside(name))
         if name != self.draft.get("model", "fmu"):
             self._change_model({"fmu": name})
         self.assign_columns()
@@ -290,64 +218,12 @@ class Workbench:
             return "tick a parameter to be identified"
         return ""
 
-    @property
-    def check_is_current(self) -> bool:
-        """Whether the last check is of the file as it is."""
-        return self._checked_version == self.version
-
-    @property
-    def checking(self) -> bool:
-        """Whether a check of the file as it is runs."""
-        return self._checking_version == self.version and not self.check_is_current
-
-    @property
-    def can_estimate(self) -> bool:
-        """Whether the last check was of this file, and passed."""
-        return self.check_is_current and bool((self.check or {}).get("can_be_estimated"))
-
     def request_check(self, pause: float = 0.0) -> None:
-        """Run ``fmident check`` on the file after a pause, unless it has changed again by then."""
-        background_tasks.create(self._run_check(self.version, pause))
-
-    async def _run_check(self, version: int, pause: float) -> None:
-        await asyncio.sleep(pause)
-        current = version == self.version and not self.check_is_current and not self.checking
-        if not current or self.missing:
-            return
-        self._end_check()
-        self._checking_version = version
-        target = self.folder / ".fmident-app" / f"check-{version}.json"
-        target.parent.mkdir(exist_ok=True)
-        target.unlink(missing_ok=True)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "fmident", "check", self.draft.path.name),
-            *("--json", str(target)),
-            cwd=self.folder,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        if self._checking_version != version:  # a newer one has begun meanwhile
-            process.kill()
-            return
-        self._checking = process
-        self.checked.emit()
-        _, printed = await process.communicate()
-        if self._checking is not process:
-            return
-        self._checking, self._checked_version = None, version
-        self.check = json.loads(target.read_text(encoding="utf-8")) if target.exists() else None
-        self.check_error = "" if self.check else printed.decode(errors="replace").strip()
-        target.unlink(missing_ok=True)
-        self.checked.emit()
-
-    def _end_check(self) -> None:
-        if self._checking is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._checking.kill()
-            self._checking = None
+        """Check the file after a pause, once nothing is missing."""
+        if not self.missing:
+            self.check.request(pause)
 
     def close(self) -> None:
         """End the check, and the process that simulates; jobs go on."""
-        self._end_check()
+        self.check.stop()
         self.simulations.close()

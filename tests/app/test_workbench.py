@@ -70,7 +70,7 @@ def test_a_broken_file_changes_nothing(bench: Workbench) -> None:
 @pytest.mark.parametrize("name", ["../secret.csv", "/etc/passwd", "a/../../b.csv"])
 def test_files_outside_of_the_folder_are_refused(bench: Workbench, name: str) -> None:
     with pytest.raises(FmidentError, match="is outside of"):
-        bench.inside(name)
+        bench.files.inside(name)
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,16 @@ def test_files_outside_of_the_folder_are_refused(bench: Workbench, name: str) ->
     ],
 )
 def test_dropped_files_go_into_the_folder(bench: Workbench, name: str, stored: str) -> None:
-    assert bench.store(name, b"1") == stored
+    assert bench.files.store(name, b"1") == stored
     assert (bench.folder / stored).read_bytes() == b"1"
 
 
 def test_a_dropped_file_never_replaces_another(bench: Workbench) -> None:
-    assert [bench.store("a.csv", c) for c in (b"1", b"2", b"1")] == ["a.csv", "a-2.csv", "a.csv"]
+    assert [bench.files.store("a.csv", c) for c in (b"1", b"2", b"1")] == [
+        "a.csv",
+        "a-2.csv",
+        "a.csv",
+    ]
     assert (bench.folder / "a.csv").read_bytes() == b"1"
 
 
@@ -118,5 +122,5 @@ def test_files_that_can_be_chosen(bench: Workbench) -> None:
         path = bench.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("", encoding="utf-8")
-    assert bench.files((".csv",)) == ["data/b.csv", "run.csv"]
-    assert bench.files((".fmu",)) == ["slide.fmu"]
+    assert bench.files.with_suffix((".csv",)) == ["data/b.csv", "run.csv"]
+    assert bench.files.with_suffix((".fmu",)) == ["slide.fmu"]

@@ -15,11 +15,11 @@ from fmident import FmidentError
 from fmident.data import DataDescription, Table
 from fmident.fmu import Variable
 from fmident.problem import Match, matched_columns
+from fmident.words import plain
 from fmident_app.curves import Chart, Line
+from fmident_app.files import DATA
 from fmident_app.naming import named
-from fmident_app.numbers import plain
 from fmident_app.page import Page, Stage, card, with_value
-from fmident_app.workbench import DATA
 
 _MOST = 40
 """Outputs that are offered."""
@@ -98,7 +98,11 @@ class DataStage(Stage):
                 held_out.on_value_change(lambda e, n=number: self._set_role(n, e.value))
                 remove = ui.button(icon="delete", on_click=lambda n=number: self._remove(n))
                 named(remove, f"remove {self._title(table)}").props("flat dense round")
-        unused = [f for f in self.bench.files(DATA) if f not in [t.get("data") for t in tables]]
+        unused = [
+            f
+            for f in self.bench.files.with_suffix(DATA)
+            if f not in [t.get("data") for t in tables]
+        ]
         if unused:
             more = ui.select(unused, label="Add a file of this folder")
             more.classes("w-64").on_value_change(lambda e: self._add(e.value))

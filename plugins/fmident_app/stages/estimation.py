@@ -10,13 +10,12 @@ from nicegui import ui
 
 from fmident.errors import FmidentError
 from fmident.plugins import option_rows
-from fmident_app.curves import Chart, Line
+from fmident.words import duration, plain
+from fmident_app.curves import Chart, Line, show_fit
 from fmident_app.jobs import Job, State
 from fmident_app.naming import named
-from fmident_app.numbers import duration, plain
 from fmident_app.page import Page, Stage, card
 from fmident_app.simulations import Fit, Latest, SimulationFailedError
-from fmident_app.stages.parameters import show_fit
 
 _TICK = 0.1
 """Seconds between two looks at a run."""
@@ -74,7 +73,7 @@ class EstimationStage(Stage):
                 with ui.expansion("What the command prints").classes("w-full"):
                     self._output = ui.code("").classes("w-full")
         ui.timer(_TICK, self._watch)
-        self.bench.checked.subscribe(self._start.refresh)
+        self.bench.check.changed.subscribe(self._start.refresh)
 
     def refresh(self, structure: bool) -> None:
         """Show the settings, and whether a run can start."""
@@ -122,13 +121,13 @@ class EstimationStage(Stage):
     def _start(self) -> None:
         bench = self.bench
         start = ui.button("Start", icon="play_arrow", on_click=self._add).props("no-caps")
-        start.set_enabled(bench.can_estimate)
-        if not bench.can_estimate:
+        start.set_enabled(bench.check.passed)
+        if not bench.check.passed:
             why = bench.missing or (
-                bench.check["verdict"]
-                if bench.check and bench.check_is_current
-                else bench.check_error
-                if bench.check_is_current
+                bench.check.report["verdict"]
+                if bench.check.report and bench.check.is_current
+                else bench.check.error
+                if bench.check.is_current
                 else "the check has not ended yet"
             )
             ui.label(f"Locked: {why}").classes("muted whitespace-pre-wrap")
@@ -242,7 +241,7 @@ class EstimationStage(Stage):
 
     def _expected(self) -> str:
         """Return what the last check said of the effort."""
-        effort = (self.bench.check or {}).get("effort")
+        effort = (self.bench.check.report or {}).get("effort")
         if not effort:
             return ""
         most = f" to {effort['most']}" if effort.get("most") else ""

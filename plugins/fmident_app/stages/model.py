@@ -85,7 +85,10 @@ class ModelStage(Stage):
 
     @ui.refreshable_method
     def _choice(self) -> None:
-        fmus, sources = self.bench.files((".fmu",)), self.bench.files((".mo",))
+        fmus, sources = (
+            self.bench.files.with_suffix((".fmu",)),
+            self.bench.files.with_suffix((".mo",)),
+        )
         model = self.bench.draft.get("model", default={})
         given = str(model.get("fmu", "")) or None
         if given is not None and given not in fmus:
@@ -195,7 +198,7 @@ class ModelStage(Stage):
 
     def _excerpt(self, file: str, line: int) -> str:
         try:
-            path = self.bench.inside(file)
+            path = self.bench.files.inside(file)
             text = path.read_text(encoding="utf-8", errors="replace").splitlines()
         except (OSError, FmidentError):
             return f"{file}:{line}"

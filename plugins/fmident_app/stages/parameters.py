@@ -9,11 +9,11 @@ from nicegui import ui
 
 from fmident.fmu import Variable
 from fmident.problem import search_range, searchable
-from fmident_app.curves import Chart, Line
+from fmident.words import duration, percent, plain
+from fmident_app.curves import Chart, show_fit
 from fmident_app.naming import named
-from fmident_app.numbers import percent, plain
 from fmident_app.page import Page, Stage, card, with_value
-from fmident_app.simulations import Curve, Latest, SimulationFailedError
+from fmident_app.simulations import Latest, SimulationFailedError
 from fmident_app.sliders import Slider
 from fmident_app.stages.data import name_of
 
@@ -52,7 +52,7 @@ class ParameterStage(Stage):
 
     def done(self) -> bool:
         """Whether the check has passed."""
-        return self.bench.can_estimate
+        return self.bench.check.passed
 
     def build(self) -> None:
         """Make the table on the left, and sliders with curves on the right."""
@@ -64,7 +64,7 @@ class ParameterStage(Stage):
                     self._check()
             with ui.column().classes("col gap-3"):
                 self._sliders()
-        self.bench.checked.subscribe(self._show_check)
+        self.bench.check.changed.subscribe(self._show_check)
 
     def refresh(self, structure: bool) -> None:
         """Show the parameters, and check them."""
@@ -287,15 +287,15 @@ class ParameterStage(Stage):
         if bench.missing:
             ui.label(f"Before a check: {bench.missing}.").classes("muted")
             return
-        if bench.checking or not bench.check_is_current:
+        if not bench.check.is_current:
             with ui.row().classes("items-center"):
                 ui.spinner()
                 ui.label("checking").props("role=status")
             return
-        if bench.check is None:
-            ui.label(bench.check_error).classes("text-negative mono whitespace-pre-wrap")
+        if bench.check.report is None:
+            ui.label(bench.check.error).classes("text-negative mono whitespace-pre-wrap")
             return
-        check = bench.check
+        check = bench.check.report
         ui.label(check["verdict"]).classes("text-weight-medium").props("role=status")
         sensitivities = check.get("sensitivities")
         if sensitivities:
@@ -335,7 +335,7 @@ class ParameterStage(Stage):
         if outputs:
             ui.table(rows=outputs).classes("w-full").props("dense flat")
         if effort := check.get("effort"):
-            ui.label(f"An estimate should take about {plain(effort['seconds'], 2)} s.").classes(
+            ui.label(f"An estimate should take about {duration(effort['seconds'])}.").classes(
                 "muted"
             )
 
@@ -348,31 +348,3 @@ def _initial(table: dict[str, Any], variable: Variable) -> float:
 
 def _number(start: object) -> float:
     return float(start) if isinstance(start, int | float) else 0.0
-
-
-def show_fit(
-    curves: list[Curve],
-    charts: dict[tuple[str, str], list[Chart]],
-    place: ui.column,
-    *,
-    residuals: bool = False,
-) -> None:
-    """Draw measured and simulated outputs, and what is left between them.
-
-    The charts of an output are made in `place` where `charts` has none of it yet.
-    """
-    for curve in curves:
-        key = curve.experiment, curve.name
-        if key not in charts:
-            title = f"{curve.experiment}: {curve.name}" + (f" [{curve.unit}]" if curve.unit else "")
-            with place:
-                charts[key] = [Chart(title, height="13rem")]
-                if residuals:
-                    charts[key].append(Chart(f"measured minus simulated, {title}", height="9rem"))
-        lines = [Line("simulated", curve.times, curve.simulated)]
-        if curve.measured is not None:
-            lines.insert(0, Line("measured", curve.times, curve.measured, measured=True))
-            if residuals:
-                left = Line("residual", curve.times, curve.measured - curve.simulated)
-                charts[key][1].show([left])
-        charts[key][0].show(lines)
