@@ -1,8 +1,12 @@
-"""The problem file as it is edited: comments stay, and every change is on disk at once."""
+"""The problem file as it is edited: comments stay, and every change is on disk at once.
+
+An editor may change the file meanwhile: its changes are taken over, and never overwritten.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +36,11 @@ class Draft:
         self.path = path
         self._document = tomlkit.document()
         self._earlier: list[str] = []
+        self._on_disk: str | None = None
+        self._changing = False
         if path.exists():
-            self._read(path.read_text(encoding="utf-8"))
+            self.read_changes()
+            self._earlier.clear()
 
     @property
     def text(self) -> str:
@@ -63,40 +70,83 @@ class Draft:
                 chosen[name] = self._document[name]
         return tomlkit.dumps(chosen).strip("\n")
 
+    @contextmanager
+    def one_change(self) -> Iterator[None]:
+        """Make the changes of the ``with`` statement one: all or none, written and undone at once.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            An editor has made a file of it that is not TOML; it stays as it is.
+        """
+        if self._changing:
+            yield
+            return
+        self.read_changes()
+        before = self.text
+        self._changing = True
+        try:
+            yield
+            if self.text != before:
+                self._write()
+                self._earlier.append(before)
+        except BaseException:
+            self._document = tomlkit.parse(before)
+            raise
+        finally:
+            self._changing = False
+
+    def read_changes(self) -> bool:
+        """Take over what an editor has changed in the file; return whether it has.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            It is not TOML now.
+        """
+        try:
+            text = self.path.read_text(encoding="utf-8")
+            if text == self._on_disk:
+                return False
+            document = tomlkit.parse(text)
+        except FileNotFoundError:  # while the editor replaces it
+            return False
+        except (TOMLKitError, UnicodeDecodeError) as error:
+            raise ProblemError(
+                f"'{self.path}' is not TOML: {error}",
+                location=Location(str(self.path), getattr(error, "line", None)),
+                hint="correct it in an editor; until then nothing is written to it",
+                code=Code.UNUSABLE_FILE,
+            ) from error
+        self._earlier.append(self.text)
+        self._document, self._on_disk = document, text
+        return True
+
     def change(self, *keys: Key, value: Any) -> None:
         """Set a key, or remove it where the value is ``None``; missing tables are made."""
-        if self.get(*keys) == value:
-            return
-        before = self.text
-        table = self._table(keys[:-1], make=value is not None)
-        last: Any = keys[-1]
-        if value is not None:
-            table[last] = value
-        elif table is not None:
-            table.pop(last)
-        self._save(before)
+        with self.one_change():
+            if self.get(*keys) == value:
+                return
+            table = self._table(keys[:-1], make=value is not None)
+            last: Any = keys[-1]
+            if value is not None:
+                table[last] = value
+            elif table is not None:
+                table.pop(last)
 
     def add_experiment(self, content: Mapping[str, Any]) -> int:
         """Append an experiment and return its number, counted from 0."""
-        before = self.text
-        tables = self._document.setdefault("experiments", tomlkit.aot())
-        tables.append(tomlkit.item(dict(content)))
-        self._save(before)
-        return len(tables) - 1
+        with self.one_change():
+            tables = self._document.setdefault("experiments", tomlkit.aot())
+            tables.append(tomlkit.item(dict(content)))
+            return len(tables) - 1
 
     def remove_experiment(self, number: int) -> None:
         """Remove an experiment."""
-        before = self.text
-        del self._document["experiments"][number]
-        if not self._document["experiments"]:
-            del self._document["experiments"]
-        self._save(before)
-
-    def replace(self, text: str) -> None:
-        """Take another text."""
-        before = self.text
-        self._read(text)
-        self._save(before)
+        with self.one_change():
+            del self._document["experiments"][number]
+            if not self._document["experiments"]:
+                del self._document["experiments"]
 
     @property
     def can_undo(self) -> bool:
@@ -104,20 +154,12 @@ class Draft:
         return bool(self._earlier)
 
     def undo(self) -> None:
-        """Take the last change back."""
-        self._read(self._earlier.pop())
+        """Take the last change back; that of an editor which is not shown yet is only shown."""
+        if self.read_changes() or not self._earlier:
+            return
+        self._document = tomlkit.parse(self._earlier[-1])
         self._write()
-
-    def _read(self, text: str) -> None:
-        try:
-            self._document = tomlkit.parse(text)
-        except TOMLKitError as error:
-            raise ProblemError(
-                f"'{self.path}' is not TOML: {error}",
-                location=Location(str(self.path), getattr(error, "line", None)),
-                hint="correct the file in an editor, or name another one",
-                code=Code.UNUSABLE_FILE,
-            ) from error
+        self._earlier.pop()
 
     def _table(self, keys: tuple[Key, ...], *, make: bool) -> Any:
         place: Any = self._document
@@ -133,11 +175,9 @@ class Draft:
             place = place[key]
         return place
 
-    def _save(self, before: str) -> None:
-        self._earlier.append(before)
-        self._write()
-
     def _write(self) -> None:
         temporary = self.path.with_name(f".{self.path.name}.part")
-        temporary.write_text(self.text, encoding="utf-8")
+        text = self.text
+        temporary.write_text(text, encoding="utf-8")
         temporary.replace(self.path)
+        self._on_disk = text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -30,6 +32,12 @@ _STYLE = """
 :focus-visible { outline: 2px solid #3b82f6 !important; outline-offset: 2px; }
 </style>
 """
+
+_LOOK = 1.0
+"""Seconds between two looks at whether an editor has changed the problem file."""
+
+_REPEAT = 10.0
+"""Seconds for which the same exception is not shown again."""
 
 
 class Stage(ABC):
@@ -84,6 +92,8 @@ class Page:
         self.bench = bench
         self.stages = [kind(self) for kind in stages]
         self.origin = ui.context.client.id
+        self._file_error = ""
+        self._unexpected_shown: dict[str, float] = {}
         self._codes: dict[str, tuple[ui.code, ui.code]] = {}
 
     def build(self) -> None:
@@ -112,6 +122,8 @@ class Page:
                     stage.build()
                     self._file_and_command(stage)
         self.bench.changed.subscribe(self._on_change)
+        ui.timer(_LOOK, self._read_changes)
+        ui.on_exception(self._unexpected)
         self.refresh(structure=True)
 
     def _first(self) -> str:
@@ -141,7 +153,7 @@ class Page:
     def _take_back(self) -> None:
         try:
             self.bench.undo()
-        except FmidentError as error:
+        except (FmidentError, OSError) as error:
             self.tell(error)
 
     def _file_and_command(self, stage: Stage) -> None:
@@ -162,14 +174,39 @@ class Page:
         """Change a key of the problem file."""
         try:
             self.bench.change(*keys, value=value, origin=self.origin, structure=structure)
-        except OSError as error:
+        except (FmidentError, OSError) as error:
+            self.refresh(structure=True)  # what the file still says
             self.tell(error)
+
+    def _read_changes(self) -> None:
+        """Show what an editor has changed in the file, or once what is wrong with it now."""
+        try:
+            self.bench.read_changes()
+            self._file_error = ""
+        except (FmidentError, OSError) as error:
+            if str(error) != self._file_error:
+                self._file_error = str(error)
+                self.tell(error)
 
     def tell(self, error: Exception | str) -> None:
         """Show an error until it is closed."""
         text = str(error)
         ui.notify(text, type="negative", multi_line=True, timeout=0, close_button="Close",
                   classes="mono", position="top")  # fmt: skip
+
+    def _unexpected(self, error: Exception) -> None:
+        """Show an exception of a handler; one that a timer repeats is shown once in a while."""
+        text = str(error)
+        if not isinstance(error, FmidentError | OSError):
+            text = (
+                f"{type(error).__name__}: {error}\n"
+                "  this is a defect of the app; the problem file and the runs are not affected\n"
+                "  reload the page; if it comes again, report it with what the terminal printed"
+            )
+        now = time.monotonic()
+        if now - self._unexpected_shown.get(text, -math.inf) > _REPEAT:
+            self._unexpected_shown[text] = now
+            self.tell(text)
 
     def upload(self, what: str) -> None:
         """Make an area that takes files."""

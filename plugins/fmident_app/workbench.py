@@ -83,6 +83,17 @@ class Workbench:
         self.draft.undo()
         self.tell()
 
+    def read_changes(self) -> None:
+        """Take over what an editor has changed in the problem file.
+
+        Raises
+        ------
+        fmident.errors.ProblemError
+            It is not TOML now.
+        """
+        if self.draft.read_changes():
+            self.tell()
+
     @property
     def experiments(self) -> list[dict[str, Any]]:
         """The tables ``[[experiments]]``."""
@@ -158,9 +169,11 @@ class Workbench:
             It is none.
         """
         read_description(self.files.inside(name))
-        if name != self.draft.get("model", "fmu"):
-            self._change_model({"fmu": name})
-        self.assign_columns()
+        with self.draft.one_change():
+            if name != self.draft.get("model", "fmu"):
+                self._change_model({"fmu": name})
+            self._assign_columns()
+        self.tell()
 
     def _change_model(self, table: dict[str, Any]) -> None:
         """Name another model; start values of the former one are those of its variables, too."""
@@ -171,7 +184,8 @@ class Workbench:
         """Make a class of a Modelica file the model; return whether it was another one."""
         if (name, [source]) == (self.draft.get("model", "class"), self.sources):
             return False
-        self._change_model({"class": name, "sources": [source], "fmu_folder": "fmus"})
+        with self.draft.one_change():
+            self._change_model({"class": name, "sources": [source], "fmu_folder": "fmus"})
         self.tell()
         return True
 
@@ -184,11 +198,18 @@ class Workbench:
             It cannot be read.
         """
         self.table({"data": name})
-        self.draft.add_experiment({"data": name})
-        self.assign_columns()
+        with self.draft.one_change():
+            self.draft.add_experiment({"data": name})
+            self._assign_columns()
+        self.tell()
 
     def assign_columns(self) -> None:
         """Assign columns to inputs and outputs where none is assigned, and nothing is in doubt."""
+        with self.draft.one_change():
+            self._assign_columns()
+        self.tell()
+
+    def _assign_columns(self) -> None:
         description = self.description
         for number, table in enumerate(self.experiments):
             if description is None or table.get("inputs") or table.get("outputs"):
@@ -199,7 +220,6 @@ class Workbench:
                 for kind, given in certain_columns(description, columns).items():
                     if given:
                         self.draft.change("experiments", number, kind, value=given)
-        self.tell()
 
     # ------------------------------------------------------------- simulation and check
 

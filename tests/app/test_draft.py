@@ -99,3 +99,81 @@ def test_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
         Draft(path)
     assert raised.value.location is not None
     assert raised.value.location.line == 2
+
+
+def test_the_changes_of_one_action_are_taken_back_together(draft: Draft) -> None:
+    with draft.one_change():
+        draft.change("parameters", "k", value={"initial": 2.0})
+        with draft.one_change():
+            draft.change("estimator", "name", value="cma-es")
+        draft.add_experiment({"data": "b.csv"})
+    assert len(draft.get("experiments")) == 2
+    draft.undo()
+    assert draft.path.read_text(encoding="utf-8") == TEXT
+    assert not draft.can_undo
+
+
+def test_an_action_that_fails_changes_nothing(draft: Draft) -> None:
+    def act() -> None:
+        with draft.one_change():
+            draft.change("estimator", "name", value="cma-es")
+            draft.remove_experiment(7)
+
+    with pytest.raises(IndexError):
+        act()
+    assert draft.text == draft.path.read_text(encoding="utf-8") == TEXT
+    assert not draft.can_undo
+
+
+def test_a_file_that_cannot_be_written_is_no_change(
+    draft: Draft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError):  # noqa: PT011
+        draft.change("estimator", "name", value="cma-es")
+    assert draft.text == TEXT
+    assert not draft.can_undo
+
+
+def test_what_an_editor_changed_is_taken_over_before_a_change(draft: Draft) -> None:
+    edited = TEXT.replace("a.csv", "b.csv")
+    draft.path.write_text(edited, encoding="utf-8")
+    draft.change("estimator", "name", value="cma-es")
+    text = draft.path.read_text(encoding="utf-8")
+    assert text.startswith(edited)
+    assert on_disk(draft)["estimator"] == {"name": "cma-es"}
+    draft.undo()
+    assert draft.path.read_text(encoding="utf-8") == edited
+    draft.undo()  # that of the editor
+    assert draft.path.read_text(encoding="utf-8") == TEXT
+
+
+def test_undo_takes_no_change_of_an_editor_back_that_is_not_shown(draft: Draft) -> None:
+    draft.change("estimator", "name", value="cma-es")
+    edited = draft.text.replace("a.csv", "b.csv")
+    draft.path.write_text(edited, encoding="utf-8")
+    draft.undo()
+    assert draft.path.read_text(encoding="utf-8") == draft.text == edited
+
+
+def test_a_file_that_is_broken_now_is_not_overwritten(draft: Draft) -> None:
+    broken = TEXT + "[estimator\n"
+    draft.path.write_text(broken, encoding="utf-8")
+    for act in (draft.undo, draft.read_changes, lambda: draft.remove_experiment(0)):
+        with pytest.raises(ProblemError, match="is not TOML"):
+            act()
+    assert draft.path.read_text(encoding="utf-8") == broken
+    assert draft.text == TEXT
+    draft.path.write_text(TEXT + "[estimator]\n", encoding="utf-8")
+    assert draft.read_changes()
+    assert draft.content()["estimator"] == {}
+
+
+def test_a_file_that_is_replaced_just_now_is_not_missed(draft: Draft) -> None:
+    draft.path.unlink()
+    assert not draft.read_changes()
+    draft.change("estimator", "name", value="cma-es")
+    assert draft.path.read_text(encoding="utf-8").startswith(TEXT)

@@ -124,3 +124,25 @@ def test_files_that_can_be_chosen(bench: Workbench) -> None:
         path.write_text("", encoding="utf-8")
     assert bench.files.with_suffix((".csv",)) == ["data/b.csv", "run.csv"]
     assert bench.files.with_suffix((".fmu",)) == ["slide.fmu"]
+
+
+def test_a_model_and_its_columns_are_one_change(bench: Workbench) -> None:
+    bench.add_experiment("run.csv")
+    before = bench.draft.text
+    bench.take_fmu("slide.fmu")
+    assert bench.experiments[0]["outputs"] == {"x": "x"}
+    bench.undo()
+    assert bench.draft.text == before
+
+
+def test_pages_hear_what_an_editor_changed(bench: Workbench) -> None:
+    bench.take_fmu("slide.fmu")
+    heard: list[tuple[str, bool]] = []
+    bench.changed.subscribe(lambda origin, structure: heard.append((origin, structure)))
+    bench.read_changes()
+    assert heard == []
+    with bench.draft.path.open("a", encoding="utf-8") as file:
+        file.write("[parameters.m]\ninitial = 1.5\n")
+    bench.read_changes()
+    assert heard == [("", True)]
+    assert bench.parameters == {"m": {"initial": 1.5}}

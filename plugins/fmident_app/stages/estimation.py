@@ -111,9 +111,11 @@ class EstimationStage(Stage):
                 field.on("change", lambda f=field, n=row.name: self._set_option(n, f.value))
 
     def _set_option(self, name: str, text: str) -> None:
-        if "estimator" not in self.bench.draft.content():
-            self.page.change("estimator", "name", value="least-squares")
-        self.page.change("estimator", name, value=_value(text) if text.strip() else None)
+        with self.bench.draft.one_change():
+            if "estimator" not in self.bench.draft.content():
+                self.bench.draft.change("estimator", "name", value="least-squares")
+            self.bench.draft.change("estimator", name, value=_value(text) if text.strip() else None)
+        self.bench.tell(self.page.origin, structure=False)
 
     # -------------------------------------------------------------------------- the runs
 

@@ -264,8 +264,9 @@ class ParameterStage(Stage):
         await self._simulate()
 
     def _start_here(self) -> None:
-        for name, value in self._moved.items():
-            self.bench.draft.change("parameters", name, "initial", value=value)
+        with self.bench.draft.one_change():
+            for name, value in self._moved.items():
+                self.bench.draft.change("parameters", name, "initial", value=value)
         self.bench.tell()
 
     async def _simulate(self) -> None:
