@@ -156,14 +156,14 @@ def test_messages_name_the_line_of_the_experiment_that_is_meant(both: Study) -> 
 def test_a_simulation_that_fails_does_not_cost_the_estimate(
     both: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fmident.estimation import fits
+    from fmident.estimation import validation
     from fmident.evaluation import Evaluator, SimulationFailure
 
     class Failing(Evaluator):
         def simulate(self, p: np.ndarray) -> tuple[SimulationFailure, ...]:
             return (SimulationFailure("the pump runs dry"),)
 
-    monkeypatch.setattr(fits, "Evaluator", Failing)
+    monkeypatch.setattr(validation, "Evaluator", Failing)
     result = fmident.estimate(fmident.load_problem("problem.toml"))
     assert result.status == "converged"
     assert result.validation is not None

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fmident.estimation.fits import validated
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.run import run_estimation
+from fmident.estimation.validation import validated
 from fmident.evaluation import Evaluator, PythonExecutor, python_problem
 from fmident.problem.model import Parameter
 from fmident.report.verdict import verdict

@@ -16,11 +16,11 @@ from fmident.checking import data_findings, quick_findings, refuse, start_findin
 from fmident.errors import Diagnostic
 from fmident.estimation.checks import check_initial_simulation, suited
 from fmident.estimation.comparisons import InputSignal
-from fmident.estimation.fits import validated
 from fmident.estimation.monitor import ActivityObserver, Observer
 from fmident.estimation.result import EstimationResult
 from fmident.estimation.run import FmuIdentity, run_with_statistics, without_profiles
 from fmident.estimation.stages.sequence import run_stages
+from fmident.estimation.validation import validated
 from fmident.evaluation import Evaluator, Executor, ExecutorReport
 from fmident.evaluation.solver_error import interfaces_disagree
 from fmident.findings import Finding, finding, in_order

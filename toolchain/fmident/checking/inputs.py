@@ -15,7 +15,7 @@ from fmident.checking.subject import SimulatedSubject, Subject
 from fmident.data.experiment import Experiment
 from fmident.errors import UnitError
 from fmident.estimation.diagnostics.input_courses import jumps, moves, other_courses
-from fmident.estimation.fits import held_out_problem
+from fmident.estimation.validation import held_out_problem
 from fmident.findings import Finding
 from fmident.problem.priors import Priors
 from fmident.problem.residuals import parameter_values

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation import fits
 from fmident.estimation.checks import no_errors_note
 from fmident.estimation.comparisons import OutputFit
 from fmident.estimation.contract import Ending, Estimate, Estimator, Status
@@ -30,6 +29,7 @@ from fmident.estimation.diagnostics import (
 )
 from fmident.estimation.diagnostics.noise import Prewhitened
 from fmident.estimation.diagnostics.uncertainty import VerifiedStatistics, uncertainty
+from fmident.estimation.fits import check_fits, check_residuals, output_fits
 from fmident.evaluation import Evaluator, EventMatching, JacobianError, Simulated
 from fmident.findings import Finding, finding
 from fmident.problem.priors import Priors
@@ -119,12 +119,12 @@ def assess(
     active = constraints.active_constraints(problem, p) if known is None else known.active
     if active is not None and active.violated.any():
         outcome.limit("stuck", "; but constraints are not kept")
-    outputs = fits.output_fits(problem, initial_outputs, evaluator.simulate(p), p, _scale(fit))
+    outputs = output_fits(problem, initial_outputs, evaluator.simulate(p), p, _scale(fit))
     fit = replace(fit, active=active, fits=outputs)
     if known is not None:
         fit = _examined(fit, outcome)
     elif not problem.cost.gives_intervals:
-        fit = replace(fit, check=fits.check_fits(problem, outputs))
+        fit = replace(fit, check=check_fits(problem, outputs))
     findings = [*outcome.notes]
     for diagnostic in (*ALWAYS, *(WITH_INTERVALS if known is not None else ())):
         findings += diagnostic(fit)
@@ -141,7 +141,7 @@ def _examined(fit: Fit, outcome: Outcome) -> Fit:
     residuals = fit.evaluator.data_residuals(fit.p)
     whitened = noise.whitened_fits(fit.problem, fit.fits, residuals)
     fit = replace(fit, residuals=residuals, fits=whitened)
-    check = fits.check_residuals(fit)
+    check = check_residuals(fit)
     if outcome.status != "interrupted" and estimate.residual_weights is None:
         try:
             check = input_courses.with_signals(fit, check)
@@ -280,11 +280,11 @@ WITH_INTERVALS: Sequence[Diagnostic] = (
     notes.inexact_derivatives,
     notes.prior_notes,
     notes.repetition_notes,
-    fits.given_noise,
-    fits.unequal_noise,
-    fits.kinds_of_noise,
+    notes.given_noise,
+    notes.unequal_noise,
+    notes.kinds_of_noise,
     notes.disturbance_notes,
-    fits.correlated_residuals,
+    notes.correlated_residuals,
     notes.delay_notes,
     notes.input_notes,
 )

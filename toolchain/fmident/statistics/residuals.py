@@ -28,6 +28,12 @@ MOST_LAGS = 50
 _ROUNDING = 1e-12
 """Variation, in relation to the size, below which a signal is constant."""
 
+UNLIKELY = 1e-6
+"""A chi-square less probable than this says that the model does not explain the data."""
+
+NOTICEABLE = 1.05
+"""Chi-square per degree of freedom up to which a difference is of no consequence."""
+
 _NORMAL_95 = 1.959963984540054
 _SEGMENTS, _LONGEST_SEGMENT = 8, 1024
 
@@ -48,6 +54,11 @@ class ResidualStatistics:
     p_value: float
     autocorrelation: float
     white: bool
+
+    @property
+    def exceeds_noise(self) -> bool:
+        """Whether the residuals are larger than noise alone can explain."""
+        return self.p_value < UNLIKELY and self.reduced_chi2 > NOTICEABLE
 
 
 def residual_statistics(residuals: F64, parameters: int = 0) -> ResidualStatistics:

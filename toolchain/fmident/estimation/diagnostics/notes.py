@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.estimation.comparisons import PriorCheck, ResidualCheck
+from fmident.estimation.comparisons import PriorCheck, ResidualCheck, coloured_fits
 from fmident.estimation.diagnostics import Fit, Recorded, recorded_outputs, values_of
 from fmident.estimation.diagnostics.distant_influence import DistantInfluence
 from fmident.estimation.diagnostics.jumps import Jumps
@@ -25,6 +25,7 @@ from fmident.findings import Finding, finding
 from fmident.problem.constraints import Constraints
 from fmident.problem.residuals import residual_layout
 from fmident.statistics.distributions import student_quantile
+from fmident.statistics.residuals import residual_statistics
 from fmident.words import counted, listed, quoted
 
 if TYPE_CHECKING:
@@ -41,6 +42,20 @@ _MOVED = 0.01
 """Part of a standard error by which an estimate may be off without a note."""
 
 _LEAST = 1e-16
+
+_TOO_SMALL = 0.5
+"""Chi-square per degree of freedom below which sigma cannot be that of the compared samples."""
+
+_MANY = 50
+"""Number of residuals from which their size says something about sigma."""
+
+_UNEQUAL, _ENOUGH = 2.0, 10
+"""Ratio of the noise of two outputs from which one variance for both misleads (88 % of intervals
+of 95 % hold what the louder one shows), and samples that it takes to see it."""
+
+_SHORT = 60
+"""Samples of an output below which a correlation of 0.3 to 0.7 is hardly seen: intervals of 95 %
+hold the truth in 79 to 88 % (docs/explanation/uncertainty.md)."""
 
 _COARSE = 1.5
 """Steps of a sensor, in standard deviations of the residuals, above which they matter."""
@@ -398,6 +413,135 @@ def _steps(output: Recorded, residuals: F64, *, counted: bool) -> str:
         f"{text} The standard errors take it for noise, and may be too small or too large; a finer"
         " sensor or a faster motion helps."
     )
+
+
+def kinds_of_noise(fit: Fit) -> Iterator[Finding]:
+    """Note noise that changes its size, or that outputs have in common."""
+    noise = fit.statistics.local.coloured
+    if noise is not None and noise.uneven:
+        yield finding(
+            "noise-uneven",
+            "The noise is not equally large everywhere: residuals are larger or smaller where"
+            " the parameters have more influence. The intervals allow for that (HC3).",
+        )
+    if noise is not None and noise.model.shared:
+        yield finding(
+            "noise-shared",
+            "The residuals of several outputs are correlated with each other: they have a"
+            " common disturbance, or the model lacks something. The standard errors allow for"
+            " that.",
+        )
+
+
+def correlated_residuals(fit: Fit) -> Iterator[Finding]:
+    """Note correlated neighbours, or that there are too few samples to show them."""
+    noise = fit.statistics.local.coloured
+    if noise is None or not (noise.coloured or noise.whitened):
+        counts: dict[str, int] = {}
+        for one in fit.fits:
+            known = int(np.count_nonzero(np.isfinite(one.measured - one.fitted)))
+            counts[one.name] = counts.get(one.name, 0) + (known if one.is_noisy else 0)
+        few = [f"{count} of '{name}'" for name, count in counts.items() if 0 < count < _SHORT]
+        if few:
+            yield finding(
+                "residuals-short",
+                f"There are too few samples ({listed(few, 3)}) to show whether the noise is white."
+                " The intervals assume that it is, and are too narrow if it is coloured.",
+            )
+    coloured = [f"{c:.2f} for '{f.name}' of '{f.experiment}'" for f, c in coloured_fits(fit.fits)]
+    if coloured:
+        effect = (
+            ". The intervals allow for coloured noise, but not for a wrong model."
+            if noise is not None and noise.coloured
+            else ", and the true uncertainty is larger than the intervals."
+        )
+        yield finding(
+            "residuals-coloured",
+            f"Neighbouring residuals are correlated ({listed(coloured, 3)}): the model misses"
+            f" something or the noise is coloured{effect}",
+        )
+
+
+def given_noise(fit: Fit) -> Iterator[Finding]:
+    """Note a given noise with which the residuals disagree, and one that is not given."""
+    statistics, residuals = fit.statistics, fit.residuals
+    measurements = [m for e in fit.problem.experiments for m in e.measurements]
+    if fit.problem.sigma_known:
+        # A robust loss has intervals that do not count on sigma.
+        if np.isfinite(statistics.local.freedom):
+            return
+        size = residual_statistics(residuals, statistics.identifiability.rank)
+        # Noise that is not white is counted as the residuals show it, its size included.
+        as_seen = statistics.local.coloured is not None
+        counts = " take the size of the residuals in its place."
+        if size.exceeds_noise:
+            yield finding(
+                "sigma-too-small",
+                "The residuals are larger than the given sigma allows: the intervals"
+                + (counts if as_seen else ", which count on it, are too narrow."),
+            )
+        if residuals.size > _MANY and size.reduced_chi2 < _TOO_SMALL:
+            yield finding(
+                "sigma-too-large",
+                f"The residuals are only {np.sqrt(size.reduced_chi2):.2g} times as large as the "
+                "given sigma: the intervals"
+                + (counts if as_seen else ", which count on it, are too wide.")
+                + " With 'decimate', sigma is that of the decimated samples.",
+            )
+        return
+    modelled = any(m.noise is not None for m in measurements)
+    if np.isfinite(statistics.local.residual_variance) and not modelled:
+        yield finding(
+            "noise-not-given",
+            "The noise is not given for every output; the intervals use the size of the residuals.",
+        )
+    unknown = [m for m in measurements if m.sigma is None]
+    by_spread = sorted({m.variable for m in unknown if not m.weight_given})
+    if by_spread and len({m.variable for m in unknown}) > 1:
+        yield finding(
+            "noise-by-spread",
+            f"These outputs have neither sigma nor weight ({quoted(by_spread, 3)}): each counts"
+            " relative to the spread of its measured values. Give them a sigma or a weight if they"
+            " should count otherwise.",
+        )
+    if len(unknown) < len(measurements):
+        yield finding(
+            "noise-not-given",
+            "Some outputs have a sigma and others have none: the estimated noise scales both.",
+        )
+
+
+def unequal_noise(fit: Fit) -> Iterator[Finding]:
+    """Note outputs without sigma whose noise differs in size.
+
+    The intervals may account for it. The estimate does not: noisier outputs have too much
+    weight.
+    """
+    same = residual_layout(fit.problem).size == fit.residuals.size
+    if fit.problem.sigma_known or not same or not fit.fits:
+        return
+    sizes = {}
+    for output, one in zip(recorded_outputs(fit.problem), fit.fits, strict=True):
+        own = fit.residuals[output.rows]
+        if own.size >= _ENOUGH and one.is_noisy:
+            sizes[f"'{one.name}' of '{one.experiment}'"] = float(np.sqrt(np.mean(own**2)))
+    if len(sizes) < 2:
+        return
+    loud, quiet = max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)
+    ratio = sizes[loud] / sizes[quiet]
+    if ratio >= _UNEQUAL:
+        effect = (
+            "the intervals allow for that, but the estimate gives the former too much weight"
+            if fit.statistics.local.coloured is not None
+            else "the intervals assume that they are equally large, and are too narrow where the"
+            " former count, too wide where the latter do"
+        )
+        yield finding(
+            "noise-unequal",
+            f"The residuals of {loud} are {ratio:.2g} times as large as those of {quiet}, each by"
+            f" its weight; {effect}",
+            "Give each output its sigma.",
+        )
 
 
 def repetition_notes(fit: Fit) -> Iterator[Finding]:
