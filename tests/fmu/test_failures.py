@@ -26,7 +26,7 @@ from .updates import update_of
 DISCARD, ERROR, FATAL, NAN, CRASH, WARN, PRINT, SLOW, HANG, EXIT, FLOOD, INIT, ABORT, START_NAN = (
     range(1, 15)
 )
-END, SHOUT = 17, 18
+END, SHOUT, CLOSE, SCRIBBLE = 17, 18, 19, 20
 SETUP = SimulationSetup(np.linspace(0.0, 2.0, 21), output_names=("x",))
 
 

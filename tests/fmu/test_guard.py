@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,19 @@ from fmident.fmu.processes.child import Child
 
 from ..refused import refused
 from .conftest import Builder
-from .test_failures import ABORT, CRASH, ERROR, EXIT, HANG, SETUP, SHOUT, SLOW, WARN
+from .test_failures import (
+    ABORT,
+    CLOSE,
+    CRASH,
+    ERROR,
+    EXIT,
+    HANG,
+    SCRIBBLE,
+    SETUP,
+    SHOUT,
+    SLOW,
+    WARN,
+)
 
 pytestmark = pytest.mark.slow  # many builds or whole runs
 
@@ -155,6 +168,37 @@ def test_nothing_is_left_behind(
         with pytest.raises(SimulationError):
             check_survives(trouble, SETUP, {"kind": kind})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the fixture uses POSIX calls")
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [(CLOSE, "closed files that it had not opened"), (SCRIBBLE, "wrote to a pipe")],
+)
+def test_files_of_the_process_are_not_those_of_the_fmu(
+    trouble: Path, copied: bool, kind: int, words: str
+) -> None:
+    if copied:
+        pytest.skip("a copy of the process that runs the tests has the files of these")
+    with refused(Code.PROCESS_CRASHED, SimulationError, match=words) as caught:
+        check_survives(trouble, SETUP, {"kind": kind})
+    assert "this is an error in the FMU" in (caught.value.hint or "")
+
+
+def test_a_child_that_does_not_read_is_killed(
+    tmp_path: Path, copied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "START_LIMIT", 0.5)
+    with Child(print, tmp_path, Sleeping(), copied=copied) as busy:
+        busy.tell(bytes(1 << 22))
+    assert busy.end.cause == "timeout"
+
+
+class Sleeping:
+    """A minute passes before it is made again in the child."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return time.sleep, (60.0,)
 
 
 class Unreadable:

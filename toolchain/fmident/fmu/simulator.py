@@ -23,7 +23,7 @@ from fmident.fmu.failure import (
     simulation_error,
 )
 from fmident.fmu.life_cycle.holder import InstanceHolder, Reuse, ReuseCheck
-from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, status_word
+from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
 from fmident.fmu.model_description.description import InterfaceChoice, ModelDescription
 from fmident.fmu.model_description.variables import Value
 from fmident.fmu.native_code.floating import standard_floating_point
@@ -351,8 +351,7 @@ class Simulator(Closes):
         try:
             self.instance.terminate()
         except CallFailed as failed:
-            remark = f"{failed.function} returned {status_word(failed.status)}"
-            self._holder.notes.append(note(remark))
+            self._holder.notes.append(note(str(failed)))
             self._holder.drop(failed.status)
         if ended:
             self._holder.part()
@@ -428,7 +427,7 @@ class Simulator(Closes):
     ) -> RunFailed:
         """Return what failed at time `reached`, and free the instance if FMI demands it."""
         time = float(plan.times[0]) if reached is None else reached
-        message = f"{failed.function} returned {status_word(failed.status)}"
+        message = str(failed)
         if failed.detail:
             message += f" for {failed.detail}"
         ended = code = None

@@ -130,10 +130,7 @@ class InstanceHolder:
             self.instance.reset()
         except CallFailed as failed:
             self._can_reset = False
-            word = status_word(failed.status)
-            self.notes.append(
-                note(f"{failed.function} returned {word}; the FMU is instantiated for each run")
-            )
+            self.notes.append(note(f"{failed}; the FMU is instantiated for each run"))
             self.drop(failed.status)
             return False
         return True

@@ -48,6 +48,9 @@ class CallFailed(Exception):  # noqa: N818 - internal, always turned into an Fmi
     status: int
     detail: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.function} returned {status_word(self.status)}"
+
 
 class BaseInstance:
     """Base of instances of all versions and interfaces, ``"fmi2"`` or ``"fmi3"``."""

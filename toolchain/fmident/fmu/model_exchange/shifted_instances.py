@@ -17,7 +17,7 @@ import numpy as np
 from fmident.arrays import F64
 from fmident.errors import Code
 from fmident.fmu.failure import RunFailed
-from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed, status_word
+from fmident.fmu.life_cycle.instance import BaseInstance, CallFailed
 from fmident.fmu.model_description.variables import Value, Variable
 from fmident.fmu.model_exchange.plan import ExchangePlan
 from fmident.fmu.native_code import program
@@ -251,7 +251,7 @@ class ShiftedInstances:
 def in_words(stencil: Stencil, failed: CallFailed) -> str:
     """Return a description of the shifted instance that failed."""
     near = " or ".join(f"{v!r}" for v in stencil.values if v not in (0.0,))
-    return f"{failed.function} returned {status_word(failed.status)} with '{stencil.name}' = {near}"
+    return f"{failed} with '{stencil.name}' = {near}"
 
 
 def not_differentiable(message: str, time: float) -> RunFailed:

@@ -11,6 +11,7 @@ it, and the next process removes what nobody holds.
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap
 import os
 import pickle
@@ -18,6 +19,7 @@ import stat
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -59,6 +61,9 @@ from fmident.operating_system import (
 START_LIMIT = 60.0
 """Wall-clock seconds that the child may take at least to load Python and the FMU."""
 
+DAMAGED = "damaged"
+"""The stage of a child whose FMU has closed the pipes to its parent."""
+
 PRINTED = 64 * 1024
 """About this many bytes of what a child prints last are kept."""
 
@@ -69,6 +74,9 @@ _LOOK, _CLOSED = 0.05, 0.005
 
 _LENGTH = struct.Struct("<q")
 _MOST_AT_ONCE = 1 << 18
+
+_PIPE = 4096
+"""Bytes that any pipe holds."""
 
 _YOUNG = 60.0
 """Seconds for which an unlocked folder is left alone: it may be about to be locked."""
@@ -138,10 +146,10 @@ def _frame(message: object) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-def _write(descriptor: int, message: object) -> None:
-    data = memoryview(_frame(message))
-    while data:
-        data = data[os.write(descriptor, data) :]
+def _write(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
 
 
 class Child(Closes):
@@ -222,12 +230,30 @@ class Child(Closes):
         return self._process.poll() is not None
 
     def tell(self, message: object) -> None:
-        """Send a message; do nothing if the child is gone, which its pipe will show soon."""
-        with contextlib.suppress(BrokenPipeError):
-            _write(self._commands, message)
+        """Send a message; do nothing if the child is gone, which its pipe will show soon.
+
+        Who writes more than a pipe holds waits for the child, which is killed if it does not read
+        within :data:`START_LIMIT`.
+        """
+        data = _frame(message)
+        late = End(f"did not read within {START_LIMIT:g} s what it was sent", "timeout")
+        limit = threading.Timer(START_LIMIT, self.kill, [late])
+        if len(data) > _PIPE:
+            limit.start()
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                _write(self._commands, data)
+        finally:
+            limit.cancel()
+            if limit.ident is not None:
+                limit.join()
 
     def messages(self) -> Iterator[Any]:
-        """Yield the messages that have arrived; raise `EOFError` after the last."""
+        """Yield the messages that have arrived; raise `EOFError` after the last.
+
+        A child in which native code has written to the pipe is killed: nothing after that can be
+        read.
+        """
         while (data := read_available(self.replies, _MOST_AT_ONCE)) is not None:
             if not data:
                 raise EOFError
@@ -237,8 +263,12 @@ class Child(Closes):
                 end = _LENGTH.size + length
                 if len(self._pending) < end:
                     break
-                with memoryview(self._pending) as pending:
-                    message = pickle.loads(pending[_LENGTH.size : end])
+                try:
+                    with memoryview(self._pending) as pending:
+                        message = pickle.loads(pending[_LENGTH.size : end])
+                except Exception as error:  # pickle raises nearly any for bytes of others
+                    self.kill(End("wrote to a pipe that it had not opened"))
+                    raise EOFError from error
                 del self._pending[:end]
                 self.listen()
                 yield message
@@ -339,7 +369,7 @@ class Parent:
     def answer(self, message: object) -> None:
         """Send a message, after all that the FMU has printed."""
         flush_c_streams()
-        _write(self._replies, message)
+        _write(self._replies, _frame(message))
 
     def messages(self) -> Iterator[Any]:
         """Yield messages until no further one will come."""
@@ -357,9 +387,15 @@ def main(folder: str, *descriptors: str) -> None:
     parent = Parent(Path(folder), commands, replies, trace)
     task, request = next(parent.messages())
     try:
-        task(parent, *request)
-    except FmidentError as error:
-        parent.answer(error)
+        try:
+            task(parent, *request)
+        except FmidentError as error:
+            parent.answer(error)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        parent.trace.report(DAMAGED, float(parent.trace.marks["reached"]))
+        os._exit(1)
     os._exit(0)
 
 

@@ -23,7 +23,7 @@ from fmident.fmu.fmu import load_driver, open_fmu, read_description
 from fmident.fmu.model_description.description import InterfaceChoice, ModelDescription
 from fmident.fmu.model_description.variables import Value
 from fmident.fmu.native_code.log import LogBuffer, decode
-from fmident.fmu.processes.child import START_LIMIT, Child, End, Parent, ScratchFolder
+from fmident.fmu.processes.child import DAMAGED, START_LIMIT, Child, End, Parent, ScratchFolder
 from fmident.fmu.setup import SimulationSetup
 from fmident.operating_system import limit_memory
 
@@ -274,6 +274,14 @@ def lost(child: Child, description: ModelDescription, where: str = "") -> Simula
     records = decode(child.trace.memory, description.by_reference)
     records += output_records(child.said)
     log = [str(record) for record in records]
+    if child.trace.stage == DAMAGED:
+        return SimulationError(
+            f"the native code of the FMU '{description.name}' closed files that it had not opened,"
+            " among them the pipes of the process that simulates it",
+            code=Code.PROCESS_CRASHED,
+            log=log,
+            hint=_CRASH_HINT,
+        )
     # 1: with a traceback, Python has ended the process; native code has left none of its own.
     own = traceback_of(child.said) if child.code == 1 and not child.killed else None
     if own is not None:
