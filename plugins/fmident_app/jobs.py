@@ -10,15 +10,18 @@ import contextlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import psutil  # type: ignore[import-untyped]
+from nicegui import Event
 
 from fmident_app.events import VARIABLE
 
@@ -26,6 +29,8 @@ State = Literal["queued", "running", "paused", "done", "interrupted", "failed"]
 
 # 1: it ran, and the answer is negative, such as no convergence within a limit
 _ENDED: dict[int, State] = {0: "done", 1: "done", 130: "interrupted", -signal.SIGINT: "interrupted"}
+
+_WAITED_FOR = ("queued", "running", "paused")
 
 
 @dataclass
@@ -46,6 +51,8 @@ class Job:
         Whether it goes on with ``--resume`` after it was interrupted.
     resumed
         Whether it is started with ``--resume``.
+    forecast
+        The effort of it that the check expected, as in its report.
     """
 
     folder: Path
@@ -57,7 +64,9 @@ class Job:
     pid: int | None = None
     started: float = 0.0
     code: int | None = None
+    forecast: dict[str, Any] = field(default_factory=dict)
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _reading: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _read: int = field(default=0, repr=False)
     _events: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
@@ -96,29 +105,34 @@ class Job:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """What the plugin of :mod:`fmident_app.events` has written so far."""
+        """What the plugin of :mod:`fmident_app.events` has written so far; any thread may ask."""
         file = self.folder / "events.jsonl"
-        if file.exists():
-            with file.open("rb") as stream:
-                stream.seek(self._read)
-                for line in stream:
-                    if not line.endswith(b"\n"):
-                        break
-                    self._read += len(line)
-                    self._events.append(json.loads(line))
-        return self._events
+        with self._reading:
+            if file.exists():
+                with file.open("rb") as stream:
+                    stream.seek(self._read)
+                    for line in stream:
+                        if not line.endswith(b"\n"):
+                            break
+                        self._read += len(line)
+                        self._events.append(json.loads(line))
+            return list(self._events)
 
-    @property
-    def output(self) -> str:
-        """What the command has printed."""
+    def output(self, size: int = 20_000) -> str:
+        """Return the last `size` bytes of what the command has printed."""
         file = self.folder / "output.txt"
-        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+        if not file.exists():
+            return ""
+        with file.open("rb") as stream:
+            stream.seek(max(file.stat().st_size - size, 0))
+            return stream.read().decode(errors="replace")
 
     def start(self, directory: Path) -> None:
         """Start the process in a directory, to go on where it was interrupted."""
         words = [*self.words, *(["--resume"] if self.resumed else [])]
-        (self.folder / "events.jsonl").unlink(missing_ok=True)
-        self._read, self._events, self.code = 0, [], None
+        with self._reading:
+            (self.folder / "events.jsonl").unlink(missing_ok=True)
+            self._read, self._events, self.code = 0, [], None
         environment = {
             **os.environ,
             VARIABLE: str(self.folder / "events.jsonl"),
@@ -187,17 +201,24 @@ class Jobs:
     ----------
     directory
         Of the problem: the commands run in it.
+
+    Attributes
+    ----------
+    changed
+        Emitted when jobs have come, gone or changed their state, with those that have ended since.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._folder = directory / ".fmident-app"
+        self.changed: Event[[list[Job]]] = Event()
         self.jobs: list[Job] = []
         for file in sorted(self._folder.glob("*/job.json")):
             with contextlib.suppress(ValueError, TypeError):
                 fields = json.loads(file.read_text(encoding="utf-8"))
                 fields["words"] = tuple(fields["words"])
                 self.jobs.append(Job(folder=file.parent, **fields))
+        self._states: dict[int, State] = {job.number: job.state for job in self.jobs}
 
     def add(
         self,
@@ -207,13 +228,14 @@ class Jobs:
         result: str = "",
         resumable: bool = False,
         at_once: bool = False,
+        forecast: Mapping[str, Any] | None = None,
     ) -> Job:
         """Add a command to the queue, or start it `at_once`."""
         taken = [int(f.name) for f in self._folder.glob("[0-9]*") if f.name.isdecimal()]
         folder = self._folder / f"{max(taken, default=0) + 1:04d}"
         folder.mkdir(parents=True)
         (self._folder / ".gitignore").write_text("*\n", encoding="utf-8")
-        job = Job(folder, tuple(words), title, result, resumable)
+        job = Job(folder, tuple(words), title, result, resumable, forecast=dict(forecast or {}))
         job._save()
         self.jobs.append(job)
         if at_once:
@@ -227,11 +249,27 @@ class Jobs:
             job.renew()
             self.advance()
 
+    def remove(self, job: Job) -> None:
+        """Remove a job that still waits in the queue."""
+        if job.state == "queued" and job in self.jobs:
+            self.jobs.remove(job)
+            shutil.rmtree(job.folder)
+            self.advance()
+
     def advance(self) -> None:
-        """Start the next of the queue, unless an analysis runs or is paused."""
+        """Start the next of the queue, unless an analysis runs or is paused; tell what changed."""
         states = [job.state for job in self.jobs if job.resumable]
-        if "running" in states or "paused" in states:
-            return
-        waiting = next((job for job in self.jobs if job.state == "queued"), None)
-        if waiting is not None:
-            waiting.start(self.directory)
+        if "running" not in states and "paused" not in states:
+            waiting = next((job for job in self.jobs if job.state == "queued"), None)
+            if waiting is not None:
+                waiting.start(self.directory)
+        now = {job.number: job.state for job in self.jobs}
+        if now != self._states:
+            before, self._states = self._states, now
+            ended = [
+                job
+                for job in self.jobs
+                if now[job.number] not in _WAITED_FOR
+                and before.get(job.number, "queued") in _WAITED_FOR
+            ]
+            self.changed.emit(ended)

@@ -9,7 +9,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI, HTTPException
 from fastapi.responses import FileResponse
-from nicegui import ui
+from nicegui import app, ui
 
 from fmident import model_classes
 from fmident.errors import Code, FmidentError
@@ -20,6 +20,9 @@ from fmident_app.stages import STAGES
 from fmident_app.workbench import Workbench
 
 _PROBLEM = "problem.toml"
+
+_LOOK = 0.2
+"""Seconds between two looks at the jobs."""
 
 
 def opened(files: Sequence[Path]) -> Workbench:
@@ -85,6 +88,7 @@ def serve(bench: Workbench, listening: socket.socket, token: str) -> None:
         alone = {"Content-Security-Policy": "sandbox allow-scripts"}
         return FileResponse(file, headers=alone)
 
+    app.timer(_LOOK, bench.jobs.advance)
     ui.run_with(application, storage_secret=token, show_welcome_message=False)
     port = listening.getsockname()[1]
     config = uvicorn.Config(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +19,7 @@ from fmident.problem import matched_columns
 from fmident_app.check import Check
 from fmident_app.draft import Draft, Key
 from fmident_app.files import Files
-from fmident_app.jobs import Jobs
+from fmident_app.jobs import Job, Jobs
 from fmident_app.simulations import Fit, Simulations
 
 
@@ -62,6 +64,8 @@ class Workbench:
         self.simulations = Simulations()
         self.version = 0
         self.changed: Event[[str, bool]] = Event()
+        self.jobs.changed.subscribe(self._take_builds)
+        self._starting = asyncio.Lock()
         self._fmu: tuple[dict[str, Any], Path] | None = None
         self._tables: dict[object, tuple[Table, DataDescription]] = {}
 
@@ -159,6 +163,45 @@ class Workbench:
         problem = load_problem(self.draft.path, host=self.host, report=lambda _: None)
         problem.to_toml(place)
         return place.relative_to(self.folder).as_posix()
+
+    @property
+    def next_run(self) -> str:
+        """Name of the result of the next estimation."""
+        taken = {job.result for job in self.jobs.jobs}
+        numbers = (f"run-{n}" for n in itertools.count(1))
+        return next(
+            name
+            for name in numbers
+            if f"results/{name}" not in taken and not (self.folder / "results" / name).exists()
+        )
+
+    async def start_run(self) -> None:
+        """Add an estimation of the problem as it is to the queue, if its check has passed.
+
+        Raises
+        ------
+        fmident.errors.FmidentError
+            The problem cannot be read.
+        """
+        async with self._starting:
+            self.read_changes()
+            if not self.check.passed:
+                return
+            name = self.next_run
+            forecast = (self.check.report or {}).get("effort")
+            problem = await asyncio.to_thread(self.snapshot, name)
+            self.jobs.add(
+                ("estimate", problem, "-o", f"results/{name}"),
+                name,
+                result=f"results/{name}",
+                resumable=True,
+                forecast=forecast,
+            )
+
+    def _take_builds(self, ended: list[Job]) -> None:
+        """Take an FMU that was built just now as the model's."""
+        if any(job.words[0] == "build" and job.state == "done" for job in ended):
+            self.assign_columns()
 
     def take_fmu(self, name: str) -> None:
         """Make an FMU of the folder the model.

@@ -32,7 +32,7 @@ def jobs(tmp_path: Path) -> Jobs:
 def test_a_command_ends_with_what_it_printed(jobs: Jobs) -> None:
     job = jobs.add(["--version"], "version")
     assert ended(jobs, job) == "done"
-    assert job.output.startswith("fmident ")
+    assert job.output().startswith("fmident ")
     assert job.command == "fmident --version"
 
 
@@ -40,7 +40,7 @@ def test_a_failure_keeps_its_message(jobs: Jobs) -> None:
     job = jobs.add(["check", "nowhere.toml"], "check")
     assert ended(jobs, job) == "failed"
     assert job.code == 2
-    assert "there is no problem file 'nowhere.toml'" in job.output
+    assert "there is no problem file 'nowhere.toml'" in job.output()
 
 
 def test_one_runs_and_the_others_wait_in_their_order(jobs: Jobs) -> None:
@@ -111,3 +111,37 @@ def test_what_is_no_job_is_left_alone(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path)
     assert jobs.jobs == []
     assert jobs.add(["--version"], "version").number == 2
+
+
+def test_a_job_that_waits_is_removed_with_its_files(jobs: Jobs) -> None:
+    first, second = (jobs.add(["--version"], str(n), resumable=True) for n in range(2))
+    jobs.remove(second)
+    assert jobs.jobs == [first]
+    assert not second.folder.exists()
+    jobs.remove(first)  # it runs
+    assert jobs.jobs == [first]
+    assert ended(jobs, first) == "done"
+
+
+def test_all_hear_of_an_end_once(jobs: Jobs) -> None:
+    heard: list[list[str]] = [[], []]
+    for one in heard:
+        jobs.changed.subscribe(lambda ended, one=one: one.extend(job.title for job in ended))
+    job = jobs.add(["--version"], "version", at_once=True)
+    assert heard == [[], []]
+    ended(jobs, job)
+    jobs.advance()
+    assert heard == [["version"], ["version"]]
+
+
+def test_a_forecast_is_found_again(jobs: Jobs, tmp_path: Path) -> None:
+    jobs.add(["--version"], "version", forecast={"simulations": 12})
+    assert Jobs(tmp_path).jobs[0].forecast == {"simulations": 12}
+
+
+def test_of_a_long_output_the_end_is_read(tmp_path: Path) -> None:
+    job = Job(tmp_path, ("estimate",), "run")
+    assert job.output() == ""
+    (tmp_path / "output.txt").write_text("é" * 30_000 + "the end", encoding="utf-8")
+    assert len(job.output(20)) <= 20
+    assert job.output(20).endswith("the end")

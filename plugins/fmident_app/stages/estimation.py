@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from nicegui import ui
 
-from fmident.errors import FmidentError
 from fmident.plugins import option_rows
-from fmident.words import duration, plain
 from fmident_app.curves import Chart, Line, show_fit
-from fmident_app.jobs import Job, State
+from fmident_app.jobs import Job, Jobs
 from fmident_app.naming import named
-from fmident_app.page import Page, Stage, card
+from fmident_app.page import Page, Stage, card, with_value
+from fmident_app.progress import progress_of, remaining
 from fmident_app.simulations import Fit, Latest, SimulationFailedError
+
+_NEWEST_FIRST = "flex-direction: column-reverse"
 
 _TICK = 0.1
 """Seconds between two looks at a run."""
 
 _TAIL = 4000
-"""Characters of what a command has printed that are shown."""
+"""Bytes of what a command has printed that are shown."""
 
 
 class EstimationStage(Stage):
@@ -35,7 +38,7 @@ class EstimationStage(Stage):
         self._watched: Job | None = None
         self._output_of: Job | None = None
         self._seen: tuple[int, str] = (-1, "")
-        self._states: list[tuple[int, State]] = []
+        self._rows: dict[int, _RunRow] = {}
         self._charts: dict[tuple[str, str], list[Chart]] = {}
 
     def tables(self) -> tuple[str, ...]:
@@ -44,7 +47,7 @@ class EstimationStage(Stage):
 
     def command(self) -> str:
         """Return the estimation."""
-        return f"fmident estimate {self.bench.draft.path.name} -o results/{self._next_name()}"
+        return f"fmident estimate {self.bench.draft.path.name} -o results/{self.bench.next_run}"
 
     def done(self) -> bool:
         """Whether a run has ended with a result."""
@@ -57,8 +60,10 @@ class EstimationStage(Stage):
                 with card("Estimator"):
                     self._estimator()
                 with card("Run"):
-                    self._start()
-                    self._queue()
+                    self._start = ui.button("Start", icon="play_arrow", on_click=self._add)
+                    self._start.props("no-caps")
+                    self._locked = ui.label("").classes("muted whitespace-pre-wrap")
+                    self._queue = ui.column().classes("w-full gap-1").style(_NEWEST_FIRST)
             with ui.column().classes("col gap-2"):
                 self._progress = ui.label("").props("role=status")
                 with ui.row().classes("w-full no-wrap"):
@@ -73,13 +78,15 @@ class EstimationStage(Stage):
                 with ui.expansion("What the command prints").classes("w-full"):
                     self._output = ui.code("").classes("w-full")
         ui.timer(_TICK, self._watch)
-        self.bench.check.changed.subscribe(self._start.refresh)
+        self.bench.check.changed.subscribe(self._show_lock)
+        self.bench.jobs.changed.subscribe(self._show_jobs)
+        self._show_runs()
 
     def refresh(self, structure: bool) -> None:
         """Show the settings, and whether a run can start."""
         if structure:
             self._estimator.refresh()
-        self._start.refresh()
+        self._show_lock()
 
     # -------------------------------------------------------------------- the estimator
 
@@ -109,6 +116,30 @@ class EstimationStage(Stage):
                 field.props["hint"] = row.values
                 field.props("dense").tooltip(row.meaning)
                 field.on("change", lambda f=field, n=row.name: self._set_option(n, f.value))
+        self._evaluation()
+
+    def _evaluation(self) -> None:
+        """Make fields for how many simulations run at a time, and where."""
+        table = self.bench.draft.get("evaluation", default={})
+
+        def put(key: str, value: object) -> None:
+            self.page.change("evaluation", key, value=value)
+
+        with ui.row().classes("w-full no-wrap gap-2"):
+            workers = ui.number(
+                "workers", value=table.get("workers"), min=1, format="%d",
+                placeholder="one for each processor",
+            )  # fmt: skip
+            workers.props("dense").classes("col").tooltip("simulations at a time")
+            workers.on(
+                "change",
+                lambda: put("workers", max(int(workers.value), 1) if workers.value else None),
+            )
+            executor = table.get("executor")
+            kinds = {None: "automatic"} | {r.name: r.name for r in self.bench.host.executors}
+            where = ui.select(with_value(kinds, executor), value=executor, label="executor")
+            where.props("dense").classes("col")
+            where.on_value_change(lambda e: put("executor", e.value))
 
     def _set_option(self, name: str, text: str) -> None:
         with self.bench.draft.one_change():
@@ -119,138 +150,86 @@ class EstimationStage(Stage):
 
     # -------------------------------------------------------------------------- the runs
 
-    @ui.refreshable_method
-    def _start(self) -> None:
-        bench = self.bench
-        start = ui.button("Start", icon="play_arrow", on_click=self._add).props("no-caps")
-        start.set_enabled(bench.check.passed)
-        if not bench.check.passed:
-            why = bench.missing or (
-                bench.check.report["verdict"]
-                if bench.check.report and bench.check.is_current
-                else bench.check.error
-                if bench.check.is_current
-                else "the check has not ended yet"
-            )
-            ui.label(f"Locked: {why}").classes("muted whitespace-pre-wrap")
+    def _show_lock(self) -> None:
+        check = self.bench.check
+        self._start.set_enabled(check.passed)
+        why = self.bench.missing or (
+            "the check has not ended yet"
+            if not check.is_current
+            else check.report["verdict"]
+            if check.report
+            else check.error
+        )
+        self._locked.set_text("" if check.passed else f"Locked: {why}")
 
-    def _next_name(self) -> str:
-        taken = {job.result for job in self.bench.jobs.jobs}
-        number = 1
-        while (
-            f"results/run-{number}" in taken
-            or (self.bench.folder / "results" / f"run-{number}").exists()
-        ):
-            number += 1
-        return f"run-{number}"
-
-    def _add(self) -> None:
-        name = self._next_name()
-        result = f"results/{name}"
-        try:
-            self.bench.jobs.add(
-                ("estimate", self.bench.snapshot(name), "-o", result),
-                name,
-                result=result,
-                resumable=True,
-            )
-        except (FmidentError, OSError) as error:
-            self.page.tell(error)
-
-    @ui.refreshable_method
-    def _queue(self) -> None:
-        for job in reversed(self._runs()):
-            state = job.state
-            with ui.row().classes("items-center no-wrap gap-1 w-full"):
-                watch = ui.button(job.title, on_click=lambda j=job: self._look_at(j))
-                watch.props("no-caps dense " + ("" if job is self._watched else "flat"))
-                ui.label(state).classes("muted")
-                ui.space()
-                if state == "running":
-                    self._act("Pause", "pause", job.pause, job)
-                    self._act("Stop", "stop", job.stop, job)
-                if state == "paused":
-                    self._act("Go on", "play_arrow", job.go_on, job)
-                    self._act("Stop", "stop", job.stop, job)
-                if state in ("interrupted", "failed") and job.resumable:
-                    self._act("Resume", "replay", lambda j=job: self.bench.jobs.resume(j), job)
-
-    def _act(self, what: str, icon: str, act: Any, job: Job) -> None:
-        button = named(ui.button(icon=icon, on_click=act), f"{what} {job.title}")
-        button.props("flat dense round")
-        button.tooltip(what)
+    async def _add(self) -> None:
+        await self.bench.start_run()
 
     def _runs(self) -> list[Job]:
         return [job for job in self.bench.jobs.jobs if job.words[0] == "estimate"]
 
-    def _look_at(self, job: Job) -> None:
+    def _show_jobs(self, ended: list[Job]) -> None:
+        self._show_runs()
+        if any(job.state == "done" and job.result for job in ended):
+            self.page.show_states()
+            self.page.results_changed()
+
+    def _show_runs(self) -> None:
+        """Show all runs; a row stays as long as its run, so that no click on it is lost."""
+        runs = {job.number: job for job in self._runs()}
+        for number in self._rows.keys() - runs.keys():
+            self._rows.pop(number).delete()
+        added = sorted(runs.keys() - self._rows.keys())
+        for number in added:
+            with self._queue:
+                self._rows[number] = _RunRow(runs[number], self.bench.jobs, self._look_at)
+        if added or self._watched not in runs.values():
+            self._look_at(runs[max(runs)] if runs else None)
+        for row in self._rows.values():
+            row.show(self._watched)
+
+    def _look_at(self, job: Job | None) -> None:
         self._watched, self._seen = job, (-1, "")
         self._place.clear()
         self._charts = {}
-        self._queue.refresh()
+        for row in self._rows.values():
+            row.show(job)
 
     # --------------------------------------------------------------------- a run as it goes
 
     async def _watch(self) -> None:
-        self.bench.jobs.advance()
-        runs = self._runs()
-        states = [(job.number, job.state) for job in runs]
-        if states != self._states:
-            if len(states) > len(self._states):
-                self._look_at(runs[-1])
-            ended = dict(self._states)
-            self._states = states
-            self._queue.refresh()
-            if any(s == "done" and ended.get(n) not in (None, "done") for n, s in states):
-                self.page.refresh(structure=False)
-                self.page.results_changed()
         job = self._watched
         if job is None:
+            self._progress.set_text("")
             return
-        events = job.events
+        events = await asyncio.to_thread(lambda: job.events)
         if (len(events), job.state) != self._seen:
             self._seen = len(events), job.state
             await self._show(job, events)
         if job.state == "running" or self._output_of is not job:
-            self._output.set_content(job.output[-_TAIL:])
+            self._output.set_content(await asyncio.to_thread(job.output, _TAIL))
             self._output_of = job if job.state != "running" else None
 
     async def _show(self, job: Job, events: list[dict[str, Any]]) -> None:
-        iterations = [e for e in events if e["event"] == "iteration"]
-        if not iterations:
-            self._progress.set_text(f"{job.title}: {job.state}")
+        progress = await asyncio.to_thread(progress_of, events)
+        if job is not self._watched:  # another one was chosen meanwhile
             return
-        last = iterations[-1]
-        same = [e for e in iterations if e["stage"] == last["stage"]]
-        start = next(e for e in events if e["event"] == "start")
-        names = start["parameters"][last["stage"]]
-        stage = f"stage {last['stage']}, " if last["stage"] else ""
+        if progress is None:
+            self._progress.set_text(f"{job.title}: {job.state}")
+            self._cost.show([])
+            self._paths.show([])
+            return
+        left = remaining(progress, job.forecast) if job.state == "running" else ""
         self._progress.set_text(
-            f"{job.title}: {job.state}, {stage}iteration {last['number']}, cost "
-            f"{plain(last['cost'])}, {last['simulations']} simulations in "
-            f"{duration(last['seconds'])}{self._expected()}"
+            f"{job.title}: {job.state}, {progress.text}" + (f"; {left}" if left else "")
         )
-        numbers = np.array([float(e["number"]) for e in same])
-        costs = np.array([e["cost"] for e in same])
-        self._cost.show([Line("cost", numbers, np.where(costs > 0.0, costs, np.nan))])
-        paths = np.array([e["values"] for e in same])
-        paths /= np.where(paths[0] == 0.0, 1.0, np.abs(paths[0]))
-        self._paths.show([Line(n, numbers, paths[:, k]) for k, n in enumerate(names)])
-        values: dict[str, float] = {}
-        for event in iterations:  # those of earlier stages stay
-            values |= zip(start["parameters"][event["stage"]], event["values"], strict=True)
-        await self._show_fit(job, values)
-
-    def _expected(self) -> str:
-        """Return what the last check said of the effort."""
-        effort = (self.bench.check.report or {}).get("effort")
-        if not effort:
-            return ""
-        most = f" to {effort['most']}" if effort.get("most") else ""
-        return (
-            f"; the check expected {effort['simulations']}{most} simulations, "
-            f"{duration(effort['seconds'])} with {effort['workers']} at a time"
+        costs, paths = progress.costs, progress.paths
+        self._cost.show([Line("cost", progress.numbers, np.where(costs > 0.0, costs, np.nan))])
+        paths = paths / np.where(paths[0] == 0.0, 1.0, np.abs(paths[0]))
+        self._paths.show(
+            [Line(n, progress.numbers, paths[:, k]) for k, n in enumerate(progress.names)]
         )
+        await self._show_fit(job, progress.best)
 
     async def _show_fit(self, job: Job, values: dict[str, float]) -> None:
         """Show the fit of the problem as it was run."""
@@ -258,7 +237,46 @@ class EstimationStage(Stage):
             curves = await self._latest.run(Fit(self.bench.folder / job.words[1], 0, values))
         except SimulationFailedError:
             return
-        show_fit(curves or [], self._charts, self._place, residuals=True)
+        if job is self._watched:
+            show_fit(curves or [], self._charts, self._place, residuals=True)
+
+
+class _RunRow:
+    """The row of a run: its state, and the buttons that the state allows."""
+
+    def __init__(self, job: Job, jobs: Jobs, look_at: Callable[[Job], None]) -> None:
+        self._job = job
+        with ui.row().classes("items-center no-wrap gap-1 w-full") as self._row:
+            self._watch = ui.button(job.title, on_click=lambda: look_at(job))
+            self._watch.props("no-caps dense")
+            self._state = ui.label("").classes("muted")
+            ui.space()
+            self._buttons = [
+                (self._button(what, icon, act), states)
+                for what, icon, act, states in (
+                    ("Pause", "pause", job.pause, ("running",)),
+                    ("Go on", "play_arrow", job.go_on, ("paused",)),
+                    ("Stop", "stop", job.stop, ("running", "paused")),
+                    ("Resume", "replay", lambda: jobs.resume(job), ("interrupted", "failed")),
+                    ("Remove", "delete", lambda: jobs.remove(job), ("queued",)),
+                )
+            ]
+
+    def _button(self, what: str, icon: str, act: Callable[[], None]) -> ui.button:
+        button = named(ui.button(icon=icon, on_click=act), f"{what} {self._job.title}")
+        return button.props("flat dense round").tooltip(what)
+
+    def show(self, watched: Job | None) -> None:
+        """Show the state as it is, and whether the run is the one that is watched."""
+        state = self._job.state
+        self._state.set_text(state)
+        self._watch.props(remove="flat") if self._job is watched else self._watch.props("flat")
+        for button, states in self._buttons:
+            button.set_visibility(state in states)
+
+    def delete(self) -> None:
+        """Take it off the page."""
+        self._row.delete()
 
 
 def _written(value: object) -> str:

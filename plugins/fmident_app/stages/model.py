@@ -45,7 +45,6 @@ class ModelStage(Stage):
         self._values: dict[str, float] = {}
         self._ticked: set[str] = set()
         self._charts: dict[str, Chart] = {}
-        self._job: Job | None = None
 
     def tables(self) -> tuple[str, ...]:
         """Return ``model``."""
@@ -72,6 +71,7 @@ class ModelStage(Stage):
             with ui.column().classes("col gap-3"):
                 self._behaviour()
         ui.timer(0.5, self._watch_build)
+        self.bench.jobs.changed.subscribe(lambda: self._build_state.refresh())
 
     def refresh(self, structure: bool) -> None:
         """Show the model that is chosen."""
@@ -133,10 +133,7 @@ class ModelStage(Stage):
 
     def _start_build(self) -> None:
         if words := self._build_words():
-            self._job = self.bench.jobs.add(
-                words, f"build {words[1]}", result=words[-1], at_once=True
-            )
-        self._build_state.refresh()
+            self.bench.jobs.add(words, f"build {words[1]}", result=words[-1], at_once=True)
 
     def _build_words(self) -> list[str]:
         """Return the command that builds the class; empty if there is none."""
@@ -151,24 +148,23 @@ class ModelStage(Stage):
             words += [word for source in sources for word in ("--source", source)]
         return [*words, "-o", os.path.relpath(fmu, self.bench.folder)]
 
+    @property
+    def _build_job(self) -> Job | None:
+        """The last build of this class."""
+        words = tuple(self._build_words())
+        return next((j for j in reversed(self.bench.jobs.jobs) if j.words == words), None)
+
     def _watch_build(self) -> None:
-        if self._job is None:
-            return
-        self.bench.jobs.advance()
-        self._build_state.refresh()
-        if self._job.code is not None:
-            if self._job.code == 0:
-                self.bench.assign_columns()
-            self._job = None
+        """Show what a build prints while it runs."""
+        if (job := self._build_job) is not None and job.state == "running":
+            self._build_state.refresh()
 
     @ui.refreshable_method
     def _build_state(self) -> None:
-        words = tuple(self._build_words())
-        jobs = [j for j in self.bench.jobs.jobs if j.words == words]
-        if not words or not jobs:
+        job = self._build_job
+        if job is None:
             return
-        job = jobs[-1]
-        lines = job.output.strip().splitlines()
+        lines = job.output().strip().splitlines()
         if job.state in ("queued", "running"):
             with ui.row().classes("items-center no-wrap"):
                 ui.spinner()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 from urllib.parse import quote
@@ -10,7 +11,7 @@ from nicegui import ui
 
 from fmident import compare
 from fmident.errors import FmidentError
-from fmident_app.jobs import Job, State
+from fmident_app.jobs import Job
 from fmident_app.naming import named
 from fmident_app.page import Page, Stage, card
 
@@ -32,7 +33,8 @@ class ResultStage(Stage):
         super().__init__(page)
         self._shown: str | None = None
         self._compared: set[str] = set()
-        self._states: list[tuple[int, State]] = []
+        self._listed: object = None
+        self._displayed: object = None
 
     def command(self) -> str:
         """Return the comparison or the report."""
@@ -52,16 +54,27 @@ class ResultStage(Stage):
                     self._list()
                 with card("Go on from this result"):
                     self._further()
+                    self._jobs()
             with ui.column().classes("col"):
                 self._report()
-        ui.timer(0.5, self._watch)
+        self.bench.jobs.changed.subscribe(self._show_jobs)
 
     def refresh(self, structure: bool) -> None:
-        """Show the results."""
-        self._list.refresh()
-        if structure:
+        """Show the results; elements stay where nothing has changed, so that no click is lost."""
+        names = self._results()
+        if self._shown not in names:
+            self._shown = names[0] if names else None
+        if (listed := (names, self._estimates, self._shown, self._compared)) != self._listed:
+            self._listed = listed
+            self._list.refresh()
+        if (displayed := (self._shown, self._compared, self._address())) != self._displayed:
+            self._displayed = displayed
             self._further.refresh()
             self._report.refresh()
+
+    def _show_jobs(self) -> None:
+        self._jobs.refresh()
+        self.refresh(structure=False)
 
     def _results(self) -> list[str]:
         folder = self.bench.folder / "results"
@@ -74,22 +87,11 @@ class ResultStage(Stage):
         folder = self.bench.folder / "results"
         return [n for n in self._results() if (folder / n / "result.json").exists()]
 
-    def _watch(self) -> None:
-        self.bench.jobs.advance()
-        states = [(j.number, j.state) for j in self.bench.jobs.jobs]
-        if states != self._states:
-            self._states = states
-            self._list.refresh()
-            self._further.refresh()
-
     @ui.refreshable_method
     def _list(self) -> None:
         names = self._results()
         if not names:
             ui.label("No result yet.").classes("muted")
-        if self._shown not in names:
-            self._shown = names[0] if names else None
-            self._report.refresh()
         for name in names:
             with ui.row().classes("items-center no-wrap gap-2 w-full"):
                 shown = ui.button(name, on_click=lambda n=name: self._show(n))
@@ -105,29 +107,36 @@ class ResultStage(Stage):
 
     def _compare(self, name: str, chosen: bool) -> None:
         self._compared = self._compared | {name} if chosen else self._compared - {name}
-        self._report.refresh()
+        self.refresh(structure=False)
+
+    def _address(self) -> str:
+        """Return the address of the report that is shown, which changes with its content."""
+        folder = self.bench.folder / "results" / (self._shown or "")
+        page = next((p for p in _PAGES if (folder / p).exists()), None)
+        if self._shown is None or page is None:
+            return ""
+        return f"/results/{quote(self._shown)}/{page}?{(folder / page).stat().st_mtime_ns}"
 
     @ui.refreshable_method
     def _report(self) -> None:
         if len(self._compared) > 1:
-            folders = [self.bench.folder / "results" / n for n in sorted(self._compared)]
-            try:
-                text = compare(*folders).text(120)
-            except FmidentError as error:
-                text = str(error)
-            ui.code(text, language="text").classes("w-full")
+            table = ui.code("comparing", language="text").classes("w-full")
+            ui.timer(0.0, lambda: self._show_comparison(table), once=True)
             return
-        if self._shown is None:
-            return
-        folder = self.bench.folder / "results" / self._shown
-        page = next((p for p in _PAGES if (folder / p).exists()), None)
-        if page is not None:
-            address = f"/results/{quote(self._shown)}/{page}?{(folder / page).stat().st_mtime_ns}"
+        if address := self._address():
             frame = ui.element("iframe").props("sandbox=allow-scripts")
             frame.props["src"], frame.props["title"] = address, f"report of {self._shown}"
             frame.classes("w-full").style(
                 "height: calc(100vh - 12rem); border: 0; background: #fff"
             )
+
+    async def _show_comparison(self, table: ui.code) -> None:
+        folders = [self.bench.folder / "results" / n for n in sorted(self._compared)]
+        try:
+            comparison = await asyncio.to_thread(compare, *folders)
+            table.set_content(comparison.text(120))
+        except FmidentError as error:
+            table.set_content(str(error))
 
     @ui.refreshable_method
     def _further(self) -> None:
@@ -151,6 +160,9 @@ class ResultStage(Stage):
                 where = (target,) if words == ("--ssv",) else ("-o", target)
                 self._button(title, ("export", result, *words, *where), target)
             self._button_notebook(name)
+
+    @ui.refreshable_method
+    def _jobs(self) -> None:
         for job in reversed([j for j in self.bench.jobs.jobs if j.words[0] in _FURTHER]):
             self._job(job)
 
@@ -174,6 +186,9 @@ class ResultStage(Stage):
         with ui.row().classes("items-center no-wrap gap-1 w-full"):
             ui.label(f"{job.title} of {job.words[1].removeprefix('results/')}: {job.state}")
             ui.space()
+            if job.state == "queued":
+                remove = ui.button(icon="delete", on_click=lambda: self.bench.jobs.remove(job))
+                named(remove, f"Remove {job.title}").props("flat dense round")
             if job.state == "running":
                 stop = ui.button(icon="stop", on_click=job.stop)
                 named(stop, f"Stop {job.title}").props("flat dense round")
@@ -182,7 +197,7 @@ class ResultStage(Stage):
                 load = ui.button(icon="download", on_click=lambda f=file: ui.download.file(f))
                 named(load, f"Download {file.name}").props("flat dense round")
         if job.state == "failed":
-            ui.label(job.output.strip()).classes("text-negative mono whitespace-pre-wrap")
+            ui.label(job.output().strip()).classes("text-negative mono whitespace-pre-wrap")
 
 
 _FURTHER = ("profile", "bootstrap", "predict", "export")
