@@ -6,6 +6,9 @@ torques that the FMU gives for the true parameters (the "estimated" column of Ta
 the FMI paper), with white noise on them.
 
     python examples/delta/generate.py [--seed 2] [--sigma 0.01] [--output FILE]
+
+With --tour it writes handling.csv, the data of the tour of 'fmident app': every fourth sample
+of the fastest quarter, of a robot with a new gripper and more friction than the model has.
 """
 
 from __future__ import annotations
@@ -35,6 +38,9 @@ TRUTH = {
     "viscousFriction": 0.00128,
 }
 """Table 1 of the FMI paper, estimated values: kg, kg, kg, kg.m2, 1, N.m, N.m.s/rad."""
+
+HANDLING = {"platformMass": 1.35, "coulombTorque": 0.13, "viscousFriction": 0.0018}
+"""What differs from the model on the robot of the tour: kg, N.m, N.m.s/rad."""
 
 SIGMA = 0.01
 """Standard deviation of the torque noise, N.m."""
@@ -125,15 +131,31 @@ def smoothing(width: float) -> dict[str, float]:
 
 def true_torques(times: F64, inputs: F64, fmu: Path = FMU, width: float = 1.0) -> F64:
     """Return the FMU's motor torques for the true parameters, (n, 3), N.m."""
+    return torques_of(TRUTH | smoothing(width), times, inputs, fmu)
+
+
+def torques_of(values: dict[str, float], times: F64, inputs: F64, fmu: Path) -> F64:
+    """Return the FMU's motor torques, (n, 3), N.m."""
     setup = SimulationSetup(times, INPUTS, inputs, OUTPUTS)
     with fmident.open_fmu(fmu) as opened, opened.simulator() as simulator:
-        return simulator.simulate(setup, TRUTH | smoothing(width))
+        return simulator.simulate(setup, values)
 
 
 def cycle(seed: int, sigma: float, fmu: Path = FMU) -> pd.DataFrame:
     """Return the measured cycle with noise of standard deviation `sigma`, N.m."""
     times, inputs = motion()
-    torques = true_torques(times, inputs, fmu)
+    return measured(times, inputs, true_torques(times, inputs, fmu), seed, sigma)
+
+
+def handling(seed: int, sigma: float, fmu: Path = FMU) -> pd.DataFrame:
+    """Return the data of the tour, with noise of standard deviation `sigma`, N.m."""
+    times, inputs = (part[-SAMPLES // 4 :: 4] for part in motion())
+    times = times - times[0]
+    return measured(times, inputs, torques_of(HANDLING, times, inputs, fmu), seed, sigma)
+
+
+def measured(times: F64, inputs: F64, torques: F64, seed: int, sigma: float) -> pd.DataFrame:
+    """Return a table of the motion, and of torques with noise."""
     noisy = torques + np.random.default_rng(seed).normal(0.0, sigma, torques.shape)
     units = ["rad"] * 3 + ["rad/s"] * 3 + ["rad/s2"] * 3
     frame = pd.DataFrame({"time [s]": times})
@@ -161,9 +183,14 @@ def main() -> None:
     parser.add_argument("--sigma", type=float, default=SIGMA, help="N.m (default: %(default)s)")
     parser.add_argument("--fmu", type=Path, default=FMU)
     parser.add_argument("--output", type=Path, default=HERE / "data" / "cycle.csv")
+    parser.add_argument("--tour", action="store_true", help="write the data of the tour")
     args = parser.parse_args()
     if not args.fmu.exists():
         parser.error(f"no FMU at {args.fmu}: run 'fmident build Mechanisms.FMUs.DeltaInverse'")
+    if args.tour:
+        table = handling(args.seed, args.sigma, args.fmu)
+        table.to_csv(HERE / "handling.csv", index=False, float_format="%.5g")
+        return
     args.output.parent.mkdir(parents=True, exist_ok=True)
     cycle(args.seed, args.sigma, args.fmu).to_csv(args.output, index=False, float_format="%.12g")
     print(f"{args.output}: {SAMPLES} samples, seed {args.seed}, sigma {args.sigma} N.m")

@@ -24,6 +24,9 @@ DATA = (
 )
 MODELS = (".fmu", ".mo")
 
+TOUR = "fmident-tour"
+"""Folder of the tour on the delta robot."""
+
 _DEPTH = 3
 """Folders below that of the problem in which files are looked for."""
 
@@ -49,7 +52,7 @@ class Files:
             folders[:] = (
                 []
                 if deep
-                else sorted(f for f in folders if not f.startswith((".", "results", "__")))
+                else sorted(f for f in folders if not f.startswith((".", "results", "__", TOUR)))
             )
             paths += [relative / n for n in names if Path(n).suffix.lower() in suffixes]
         return sorted(path.as_posix() for path in paths)

@@ -16,6 +16,7 @@ from fmident import FmidentError, model_classes
 from fmident_app.files import DATA, MODELS
 from fmident_app.guard import LARGEST_FILE
 from fmident_app.naming import named
+from fmident_app.tour import Tour
 from fmident_app.workbench import Workbench
 
 _STYLE = """
@@ -28,6 +29,8 @@ _STYLE = """
 .q-uploader__list { min-height: 2.5rem; padding: 4px; }
 .mono { font-family: ui-monospace, monospace; font-size: .85rem; }
 .drop { outline: 2px dashed transparent; outline-offset: -2px; }
+.tour { position: sticky; top: 4rem; z-index: 10; border-left: 6px solid #d97706; }
+@media (max-height: 30rem) { .tour { position: static; } }
 .drop.over { outline-color: #3b82f6; }
 :focus-visible { outline: 2px solid #3b82f6 !important; outline-offset: 2px; }
 </style>
@@ -86,14 +89,19 @@ class Page:
         Shared by all windows.
     stages
         Their classes, in order.
+    touring
+        Whether the tour is open.
     """
 
-    def __init__(self, bench: Workbench, stages: tuple[type[Stage], ...]) -> None:
+    def __init__(
+        self, bench: Workbench, stages: tuple[type[Stage], ...], *, touring: bool = False
+    ) -> None:
         self.bench = bench
         self.stages = [kind(self) for kind in stages]
         self.origin = ui.context.client.id
         self._file_error = ""
         self._unexpected_shown: dict[str, float] = {}
+        self._tour = Tour(self, touring)
         self._codes: dict[str, tuple[ui.code, ui.code]] = {}
 
     def build(self) -> None:
@@ -107,6 +115,8 @@ class Page:
             ui.space()
             self._undo = ui.button("Undo", icon="undo", on_click=self._take_back)
             self._undo.props("flat color=white dense no-caps")
+            tour = ui.button("Tour", icon="tour", on_click=self._tour.start)
+            tour.props("flat color=white dense no-caps")
             theme = ui.toggle({None: "auto", False: "light", True: "dark"}, value=None)
             theme.props(
                 "dense no-caps flat color=white toggle-color=white toggle-text-color=primary"
@@ -114,7 +124,8 @@ class Page:
             theme.props('aria-label="colours"')
             theme.on_value_change(lambda e: dark.set_value(e.value))
         with ui.tabs().classes("w-full").props("align=left no-caps inline-label") as self.tabs:
-            self._tabs = {s.name: ui.tab(s.name, icon=s.icon) for s in self.stages}
+            self._tabs = {s.name: self._tab(s) for s in self.stages}
+        self._tour.build()
         with ui.tab_panels(self.tabs, value=self._first()).classes("w-full") as panels:
             panels.props("keep-alive")
             for stage in self.stages:
@@ -125,6 +136,9 @@ class Page:
         ui.timer(_LOOK, self._read_changes)
         ui.on_exception(self._unexpected)
         self.refresh(structure=True)
+
+    def _tab(self, stage: Stage) -> ui.tab:
+        return ui.tab(stage.name, icon=stage.icon).classes(f"tour-tab-{stage.name.lower()}")
 
     def _first(self) -> str:
         return next((s.name for s in self.stages if not s.done()), self.stages[-1].name)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import FileResponse
 from nicegui import app, ui
 
@@ -17,6 +17,7 @@ from fmident_app.files import DATA, MODELS
 from fmident_app.guard import Guard
 from fmident_app.page import Page
 from fmident_app.stages import STAGES
+from fmident_app.tour import EXAMPLE, example
 from fmident_app.workbench import Workbench
 
 _PROBLEM = "problem.toml"
@@ -75,20 +76,37 @@ def serve(bench: Workbench, listening: socket.socket, token: str) -> None:
     """Serve the page at a socket that is bound to this machine, until Ctrl-C."""
     application = FastAPI(openapi_url=None)
 
-    @ui.page("/", title="fmident")
-    def _index() -> None:
-        Page(bench, STAGES).build()
+    touring: dict[str, Workbench] = {}
 
+    def work_at(place: str) -> Workbench:
+        if place == EXAMPLE:
+            return touring.get(place) or touring.setdefault(place, example(bench.folder))
+        return bench
+
+    @ui.page("/", title="fmident")
+    def _index(tour: str | None = None) -> None:
+        Page(bench, STAGES, touring=tour is not None).build()
+
+    @ui.page(EXAMPLE, title="fmident", response_timeout=60.0)
+    def _example() -> None:
+        Page(work_at(EXAMPLE), STAGES, touring=True).build()
+
+    @application.get(EXAMPLE + "results/{name:path}")
     @application.get("/results/{name:path}")
-    def _result(name: str) -> FileResponse:
-        results = (bench.folder / "results").resolve()
+    def _result(request: Request, name: str) -> FileResponse:
+        work = work_at(request.url.path.partition("results/")[0])
+        results = (work.folder / "results").resolve()
         file = (results / name).resolve()
         if not (file.is_relative_to(results) and file.is_file()):
             raise HTTPException(404)
         alone = {"Content-Security-Policy": "sandbox allow-scripts"}
         return FileResponse(file, headers=alone)
 
-    app.timer(_LOOK, bench.jobs.advance)
+    def advance() -> None:
+        for work in (bench, *touring.values()):
+            work.jobs.advance()
+
+    app.timer(_LOOK, advance)
     ui.run_with(application, storage_secret=token, show_welcome_message=False)
     port = listening.getsockname()[1]
     config = uvicorn.Config(
@@ -97,4 +115,5 @@ def serve(bench: Workbench, listening: socket.socket, token: str) -> None:
     try:
         uvicorn.Server(config).run(sockets=[listening])
     finally:
-        bench.close()
+        for work in (bench, *touring.values()):
+            work.close()

@@ -293,3 +293,54 @@ def drawn(app: AppPage) -> float:
     app.page.wait_for_function(f"({_LAST}) !== undefined")
     value: float = app.page.evaluate(_LAST)
     return value
+
+
+def test_the_tour_goes_on_with_the_work_and_can_be_left(
+    browser: Any, serve: Serve, fmu: Path, tmp_path: Path
+) -> None:
+    with opened(browser, serve()) as app:
+        app.click("Tour with my model and data")
+        app.sees("1 of 7, Model")
+        app.drop(fmu)
+        app.sees("2 of 7, Data")
+        app.page.get_by_role("button", name="Show me").press("Enter")
+        app.page.get_by_role("tab", name="Data", selected=True).wait_for()
+        app.page.get_by_role("button", name="Leave the tour").press("Escape")
+        app.page.get_by_role("region", name="Tour").wait_for(state="hidden")
+        app.drop(OSCILLATOR / "measured.csv")
+        app.sees("501 rows")
+        app.click("Tour")
+        app.sees("3 of 7, Parameters")
+        assert app.complaints == []
+
+
+@pytest.mark.nightly
+def test_the_tour_on_the_delta_robot_arrives(browser: Any, serve: Serve, tmp_path: Path) -> None:
+    with opened(browser, serve()) as app:
+        app.click("Tour on a delta robot")
+        app.click("Build")
+        app.sees("2 of 7, Data")
+        app.sees("FMI 2.0")  # what the build changes is shown
+        app.stage("Data")
+        app.choose("Add a file of this folder", "handling.csv")
+        app.sees("3 of 7, Parameters")
+        app.stage("Parameters")
+        for name in ("platformMass", "coulombTorque", "viscousFriction"):
+            app.tick(f"identify {name}")
+        app.sees("5 of 7, Estimate")
+        app.stage("Estimate")
+        app.click("Start")
+        app.sees("7 of 7, Results")
+        app.stage("Results")
+        app.page.frame_locator("iframe").get_by_text("converged").first.wait_for()
+        app.click("Modelica modifier")
+        app.sees("That is the whole way.")
+        app.page.reload()
+        app.sees("That is the whole way.")
+        assert app.complaints == []
+    assert not (tmp_path / "problem.toml").exists()
+    result = json.loads((tmp_path / "fmident-tour/results/run-1/result.json").read_text("utf-8"))
+    truth = {"platformMass": 1.35, "coulombTorque": 0.13, "viscousFriction": 0.0018}
+    for name, value in truth.items():
+        low, high = result["parameters"][name]["interval_95"]
+        assert low < value < high

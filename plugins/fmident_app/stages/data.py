@@ -105,7 +105,7 @@ class DataStage(Stage):
         ]
         if unused:
             more = ui.select(unused, label="Add a file of this folder")
-            more.classes("w-64").on_value_change(lambda e: self._add(e.value))
+            more.classes("w-64 tour-add").on_value_change(lambda e: self._add(e.value))
         elif not tables:
             ui.label("No data yet.").classes("muted")
 
@@ -159,7 +159,7 @@ class DataStage(Stage):
                 with card("As it was read"):
                     self._understood(described)
                     self._reading(table, read.names)
-                with card("Columns as signals"):
+                with card("Columns as signals").classes("tour-data"):
                     self._assignment(table, described)
                 with card("What is used"):
                     self._use(table, described)

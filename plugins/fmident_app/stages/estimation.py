@@ -61,11 +61,11 @@ class EstimationStage(Stage):
                     self._estimator()
                 with card("Run"):
                     self._start = ui.button("Start", icon="play_arrow", on_click=self._add)
-                    self._start.props("no-caps")
+                    self._start.props("no-caps").classes("tour-start")
                     self._locked = ui.label("").classes("muted whitespace-pre-wrap")
                     self._queue = ui.column().classes("w-full gap-1").style(_NEWEST_FIRST)
             with ui.column().classes("col gap-2"):
-                self._progress = ui.label("").props("role=status")
+                self._progress = ui.label("").props("role=status").classes("tour-run")
                 with ui.row().classes("w-full no-wrap"):
                     with ui.column().classes("col"):
                         self._cost = Chart("cost", height="13rem", x_name="iteration", log=True)

@@ -62,7 +62,7 @@ class ModelStage(Stage):
         """Make the choice on the left, and what the model does on the right."""
         with ui.row().classes("w-full no-wrap items-start gap-4"):
             with ui.column().classes("gap-3").style("width: 27rem; flex: none"):
-                with card("Model"):
+                with card("Model").classes("tour-model"):
                     self._choice()
                     self.page.upload("Drop an FMU or a Modelica file here")
                     self._build_state()
@@ -108,8 +108,9 @@ class ModelStage(Stage):
                 classes, value=chosen if chosen in classes else None, label="Modelica class"
             )
             select.classes("w-full").on_value_change(lambda e: self._choose_class(e.value))
-            if "class" in model:
-                ui.button("Build", icon="build", on_click=self._start_build).props("no-caps")
+        if "class" in model:
+            build = ui.button("Build", icon="build", on_click=self._start_build)
+            build.props("no-caps").classes("tour-build")
         if (description := self.bench.description) is not None:
             kinds = ", ".join(i.kind for i in description.interfaces)
             ui.label(

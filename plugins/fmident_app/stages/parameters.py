@@ -58,9 +58,9 @@ class ParameterStage(Stage):
         """Make the table on the left, and sliders with curves on the right."""
         with ui.row().classes("w-full no-wrap items-start gap-4"):
             with ui.column().classes("gap-3").style("width: 36rem; flex: none"):
-                with card("Parameters to be identified"):
+                with card("Parameters to be identified").classes("tour-parameters"):
                     self._table()
-                with card("Check"):
+                with card("Check").classes("tour-check"):
                     self._check()
             with ui.column().classes("col gap-3"):
                 self._sliders()

@@ -115,7 +115,7 @@ class ResultStage(Stage):
         page = next((p for p in _PAGES if (folder / p).exists()), None)
         if self._shown is None or page is None:
             return ""
-        return f"/results/{quote(self._shown)}/{page}?{(folder / page).stat().st_mtime_ns}"
+        return f"results/{quote(self._shown)}/{page}?{(folder / page).stat().st_mtime_ns}"
 
     @ui.refreshable_method
     def _report(self) -> None:
@@ -154,7 +154,7 @@ class ResultStage(Stage):
             for title, words in more.items():
                 self._button(title, words, words[-1])
         ui.label("Values for other tools").classes("muted")
-        with ui.row().classes("gap-1"):
+        with ui.row().classes("gap-1 tour-values"):
             for title, (words, file) in _EXPORTS.items():
                 target = f"{result}/{file.format(name)}"
                 where = (target,) if words == ("--ssv",) else ("-o", target)
