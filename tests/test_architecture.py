@@ -294,7 +294,17 @@ def test_no_room_grows_without_a_reason() -> None:
     assert shrunk == {}
 
 
-@pytest.mark.parametrize("package", ["fmident", "fmident.evaluation"])
+@pytest.mark.parametrize(
+    "package",
+    [
+        "fmident",
+        "fmident.data",
+        "fmident.estimation",
+        "fmident.evaluation",
+        "fmident.problem",
+        "fmident_costs",
+    ],
+)
 def test_a_lazy_face_has_all_its_names(package: str) -> None:
     module = importlib.import_module(package)
     assert all(hasattr(module, name) for name in module.__all__)

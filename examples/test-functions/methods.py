@@ -13,13 +13,13 @@ from fmident.arrays import F64
 from fmident.estimation import Estimator, Monitor
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter
-from fmident_estimators.cma_es import CmaEs, CmaEsOptions
-from fmident_estimators.differential_evolution import (
+from fmident_estimators.cma_es.estimator import CmaEs, CmaEsOptions
+from fmident_estimators.differential_evolution.estimator import (
     DifferentialEvolution,
     DifferentialEvolutionOptions,
 )
-from fmident_estimators.particle_swarm import ParticleSwarm, ParticleSwarmOptions
-from fmident_estimators.special_genetic import SpecialGenetic, SpecialGeneticOptions
+from fmident_estimators.particle_swarm.estimator import ParticleSwarm, ParticleSwarmOptions
+from fmident_estimators.special_genetic.estimator import SpecialGenetic, SpecialGeneticOptions
 
 TOLERANCE = 1e-4
 BUDGET = 10_000

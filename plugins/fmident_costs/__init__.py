@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from fmident._lazy import lazy_face
 from fmident.plugins.hookspecs import hookimpl
-from fmident.plugins.registry import Registry
-from fmident.problem import Cost
-from fmident.problem.cost import TimeDomain
-from fmident_costs.correlation import Correlation
-from fmident_costs.frequency import FrequencyDomain, SeparateSpectra, SmoothedSpectrum
-from fmident_costs.maxima import SquaresAndMaxima
+
+if TYPE_CHECKING:
+    from fmident.plugins.registry import Registry
+    from fmident.problem.cost import Cost
+    from fmident_costs.correlation import Correlation
+    from fmident_costs.frequency import FrequencyDomain, SeparateSpectra, SmoothedSpectrum
+    from fmident_costs.maxima import SquaresAndMaxima
 
 __all__ = [
     "Correlation",
@@ -19,16 +23,24 @@ __all__ = [
     "fmident_register_costs",
 ]
 
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "Correlation": "correlation",
+        "FrequencyDomain": "frequency",
+        "SeparateSpectra": "frequency",
+        "SmoothedSpectrum": "frequency",
+        "SquaresAndMaxima": "maxima",
+    },
+)
+
 
 @hookimpl
 def fmident_register_costs(registry: Registry[type[Cost]]) -> None:
     """Register the cost functions."""
-    for cost in (
-        TimeDomain,
-        FrequencyDomain,
-        SmoothedSpectrum,
-        SeparateSpectra,
-        SquaresAndMaxima,
-        Correlation,
-    ):
-        registry.add(cost.name, cost)
+    registry.add_when_used("time-domain", "fmident.problem.cost:TimeDomain")
+    registry.add_when_used("frequency-domain", "fmident_costs.frequency:FrequencyDomain")
+    registry.add_when_used("smoothed-spectrum", "fmident_costs.frequency:SmoothedSpectrum")
+    registry.add_when_used("separate-spectra", "fmident_costs.frequency:SeparateSpectra")
+    registry.add_when_used("squares-and-maxima", "fmident_costs.maxima:SquaresAndMaxima")
+    registry.add_when_used("correlation", "fmident_costs.correlation:Correlation")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fmident.plugins import hookimpl
-from fmident_readers.columns import library
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +39,8 @@ def fmident_read_data(path: Path, spec: dict[str, Any]) -> pd.DataFrame | None:
     if entry is None:
         return None
     # Every command imports this module, and few read such a file.
+    from fmident_readers.columns import library
+
     name, module, function = entry
     reader = getattr(import_module(f"fmident_readers.{module}"), function)
     with library(name, path):

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from ..study import Study
 
 RUN = """
@@ -57,6 +59,13 @@ def test_an_estimation_imports_what_it_uses_only(study: Study) -> None:
 def test_a_quick_check_imports_what_it_uses_only(study: Study) -> None:
     found = imported(study, "check", "--quick", "problem.toml")
     assert found.isdisjoint(SLOW)
+
+
+@pytest.mark.slow  # compiles a model
+def test_a_build_imports_the_compiler_only(study: Study) -> None:
+    found = imported(study, "build", "Mechanisms.FMUs.MassSpringDamper", "-o", "built.fmu")
+    assert found.isdisjoint({*SLOW, "pandas", "pyarrow", "scipy"} - {"casadi"})
+    assert not any(name.endswith(".estimator") for name in found)
 
 
 def test_help_imports_no_numbers(study: Study) -> None:

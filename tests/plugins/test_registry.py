@@ -90,14 +90,14 @@ def test_the_signature_of_a_dataclass_is_not_a_summary() -> None:
 
 def test_what_is_announced_is_imported_when_it_is_used() -> None:
     registry: Registry[object] = Registry("estimator", Origin("mine", "mine"))
-    registry.add_when_used("cma-es", "fmident_estimators.cma_es:CmaEs")
+    registry.add_when_used("cma-es", "fmident_estimators.cma_es.estimator:CmaEs")
     registry.add_when_used("gone", "fmident_estimators.gone:Gone")
     assert registry.names() == ("cma-es", "gone")
     assert "gone" in registry
     assert "gone" in registry.by_name
     assert registry.imported == ()
     found = registry.registration("cma-es")
-    assert found.item is importlib.import_module("fmident_estimators.cma_es").CmaEs
+    assert found.item is importlib.import_module("fmident_estimators.cma_es.estimator").CmaEs
     assert found.summary == found.item.summary
     assert registry.imported == (found,)
     with pytest.raises(PluginError, match=r"(?s)the estimator 'gone' of plugin 'mine'.*No module"):
@@ -106,7 +106,7 @@ def test_what_is_announced_is_imported_when_it_is_used() -> None:
 
 def test_what_is_announced_is_checked_when_it_is_imported() -> None:
     registry: Registry[object] = Registry("estimator", Origin("mine", "mine"))
-    registry.add_when_used("other", "fmident_estimators.cma_es:CmaEs")
+    registry.add_when_used("other", "fmident_estimators.cma_es.estimator:CmaEs")
     with refused(Code.PLUGIN_FAILED, PluginError, match="'cma-es'"):
         registry.get("other")
 

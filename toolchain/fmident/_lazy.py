@@ -21,13 +21,14 @@ def lazy_face(
     package
         Its name.
     homes
-        The module of each name of the face, in relation to the package.
+        The module of each name of the face, in relation to the package: ``".other"`` stands
+        beside it.
     """
 
     def getattribute(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        item = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        item = getattr(importlib.import_module(f".{homes[name]}", package), name)
         setattr(sys.modules[package], name, item)
         return item
 

@@ -10,7 +10,7 @@ import pytest
 
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter
-from fmident_estimators.binary_genetic import (
+from fmident_estimators.binary_genetic.estimator import (
     BinaryGenetic,
     crossover,
     decode,

@@ -9,7 +9,7 @@ import pytest
 
 SCRIPT = """\
 import sys
-from fmident_estimators.cma_es import imported_whole
+from fmident_estimators.cma_es.estimator import imported_whole
 
 class Interrupting:
     @staticmethod

@@ -23,7 +23,11 @@ from fmident.evaluation import (
 )
 from fmident.fmu import Fmu, open_fmu
 from fmident.problem.model import EstimatorSettings, EvaluationSettings, Parameter, Problem
-from fmident_estimators.extended_kalman import ExtendedKalman, ExtendedKalmanOptions, Propagation
+from fmident_estimators.extended_kalman.estimator import (
+    ExtendedKalman,
+    ExtendedKalmanOptions,
+    Propagation,
+)
 
 from ...refused import refused
 

@@ -10,7 +10,7 @@ import pytest
 
 from fmident.evaluation import python_problem
 from fmident.problem.model import Parameter, Problem
-from fmident_estimators.special_genetic import SpecialGenetic
+from fmident_estimators.special_genetic.estimator import SpecialGenetic
 
 Run = Callable[..., Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fmident_estimators.special_genetic import distances, offspring, survivors_of
+from fmident_estimators.special_genetic.estimator import distances, offspring, survivors_of
 
 
 def test_distances_follow_equation_23() -> None:

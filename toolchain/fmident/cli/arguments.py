@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fmident.api.problems import file_of
 from fmident.cli.console import say, tell
 from fmident.cli.usage import UsageError
 from fmident.errors import CompilationError, Diagnostic, FmidentError
 from fmident.files import save
 from fmident.plugins import Host, load_plugins
-from fmident.problem import read_problem_file
-from fmident.problem.reading.experiments import held_out
 from fmident.report.annotations import github_annotation
 from fmident.toml_file import parse_toml
 from fmident.toml_file.overrides import read_value
@@ -50,6 +47,11 @@ def overrides_of(arguments: argparse.Namespace) -> dict[str, object]:
     }
     names: Sequence[str] = getattr(arguments, "hold_out", ())
     if names:
+        # Imported late: many commands read no problem.
+        from fmident.api.problems import file_of
+        from fmident.problem import read_problem_file
+        from fmident.problem.reading.experiments import held_out
+
         file = file_of(arguments.problem)
         given |= held_out(parse_toml(read_problem_file(file), file), names, str(file))
     return given

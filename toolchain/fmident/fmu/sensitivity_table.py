@@ -8,18 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fmident.arrays import F64
 from fmident.errors import Code, FmuError
 from fmident.fmu.archive import Archive
-from fmident.fmu.life_cycle.instance import BaseInstance
 from fmident.fmu.model_description.description import ModelDescription, output_variable
 from fmident.fmu.model_description.variables import Variable, native_type
-from fmident.fmu.native_code.library import Library
 from fmident.fmu.native_code.program import NOT_GIVEN, TRANSFER, VALUES, Program
 from fmident.fmu.values import address_of
+
+if TYPE_CHECKING:
+    from fmident.fmu.life_cycle.instance import BaseInstance
+    from fmident.fmu.native_code.library import Library
 
 SET, GET = "fmidentSetSensitivityVariables", "fmidentGetSensitivities"
 EXTENSION_FILE = "extra/fmident/sensitivities.json"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fmident.evaluation.executors.registry import BUILT_IN
 from fmident.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -31,8 +30,10 @@ class Executors:
     @hookimpl
     def fmident_register_executors(registry: Registry[ExecutorKind]) -> None:
         """Register ``auto``, ``inline`` and ``processes``."""
-        for name, kind in BUILT_IN.items():
-            registry.add(name, kind)
+        home = "fmident.evaluation.executors.registry"
+        registry.add_when_used("auto", f"{home}:AUTO")
+        registry.add_when_used("inline", f"{home}:INLINE")
+        registry.add_when_used("processes", f"{home}:PROCESSES")
 
 
 class Reporters:

@@ -1,50 +1,55 @@
 """The estimation problem: parameters, experiments, measurement model, residuals."""
 
-import warnings
-from typing import Any
+from __future__ import annotations
 
-from fmident.problem.constraints import Constraints
-from fmident.problem.cost import (
-    Cost,
-    EquidistantGrid,
-    MeasuredSignal,
-    SignalCost,
-    TimeDomain,
-)
-from fmident.problem.dependent import (
-    Dependence,
-    measurement_derivatives,
-    parameter_derivatives_for,
-)
-from fmident.problem.expressions import Constraint, Expression, read_constraint
-from fmident.problem.model import (
-    EstimatorSettings,
-    EvaluationSettings,
-    Parameter,
-    Prior,
-    Problem,
-    Scaling,
-    SearchSpace,
-    Stage,
-)
-from fmident.problem.priors import Priors
-from fmident.problem.proposal import Match, matched_columns, search_range, searchable
-from fmident.problem.reading.file import ModelResolver, problem_from_file, read_problem_file
-from fmident.problem.residuals import (
-    ResidualLayout,
-    check_cost,
-    cost_residuals,
-    measured_signals,
-    measurement_values,
-    parameter_values,
-    parameter_values_for,
-    predict,
-    predict_measurement,
-    residual_layout,
-    whitened_residuals,
-)
-from fmident.problem.stages import continued, stage_of
-from fmident.problem.validate import validate_problem
+import warnings
+from typing import TYPE_CHECKING
+
+from fmident._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from fmident.problem.constraints import Constraints
+    from fmident.problem.cost import (
+        Cost,
+        EquidistantGrid,
+        MeasuredSignal,
+        SignalCost,
+        TimeDomain,
+    )
+    from fmident.problem.dependent import (
+        Dependence,
+        measurement_derivatives,
+        parameter_derivatives_for,
+    )
+    from fmident.problem.expressions import Constraint, Expression, read_constraint
+    from fmident.problem.model import (
+        EstimatorSettings,
+        EvaluationSettings,
+        Parameter,
+        Prior,
+        Problem,
+        Scaling,
+        SearchSpace,
+        Stage,
+    )
+    from fmident.problem.priors import Priors
+    from fmident.problem.proposal import Match, matched_columns, search_range, searchable
+    from fmident.problem.reading.file import ModelResolver, problem_from_file, read_problem_file
+    from fmident.problem.residuals import (
+        ResidualLayout,
+        check_cost,
+        cost_residuals,
+        measured_signals,
+        measurement_values,
+        parameter_values,
+        parameter_values_for,
+        predict,
+        predict_measurement,
+        residual_layout,
+        whitened_residuals,
+    )
+    from fmident.problem.stages import continued, stage_of
+    from fmident.problem.validate import validate_problem
 
 __all__ = [
     "Constraint",
@@ -91,10 +96,58 @@ __all__ = [
     "whitened_residuals",
 ]
 
+_face, __dir__ = lazy_face(
+    __name__,
+    {
+        "check_cost": "residuals",
+        "Constraint": "expressions",
+        "Constraints": "constraints",
+        "continued": "stages",
+        "Cost": "cost",
+        "cost_residuals": "residuals",
+        "Dependence": "dependent",
+        "EquidistantGrid": "cost",
+        "EstimatorSettings": "model",
+        "EvaluationSettings": "model",
+        "Expression": "expressions",
+        "Match": "proposal",
+        "matched_columns": "proposal",
+        "measured_signals": "residuals",
+        "MeasuredSignal": "cost",
+        "measurement_derivatives": "dependent",
+        "measurement_values": "residuals",
+        "ModelResolver": "reading.file",
+        "Parameter": "model",
+        "parameter_derivatives_for": "dependent",
+        "parameter_values": "residuals",
+        "parameter_values_for": "residuals",
+        "predict": "residuals",
+        "predict_measurement": "residuals",
+        "Prior": "model",
+        "Priors": "priors",
+        "Problem": "model",
+        "problem_from_file": "reading.file",
+        "read_constraint": "expressions",
+        "read_problem_file": "reading.file",
+        "residual_layout": "residuals",
+        "ResidualLayout": "residuals",
+        "Scaling": "model",
+        "search_range": "proposal",
+        "searchable": "proposal",
+        "SearchSpace": "model",
+        "SignalCost": "cost",
+        "Stage": "model",
+        "stage_of": "stages",
+        "TimeDomain": "cost",
+        "validate_problem": "validate",
+        "whitened_residuals": "residuals",
+    },
+)
 
-def __getattr__(name: str) -> Any:
+
+def __getattr__(name: str) -> object:
     if name == "load_problem":
         text = "'fmident.problem.load_problem' is called 'problem_from_file'"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
-        return problem_from_file
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        name = "problem_from_file"
+    return _face(name)

@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fmident.estimation.monitor import agreeing
-
 if TYPE_CHECKING:
     from fmident.estimation.contract import Iteration
     from fmident.estimation.monitor import RunPlan
@@ -77,6 +75,8 @@ class RunState:
     @property
     def agreeing(self) -> int:
         """Number of searches that have ended in the best minimum so far."""
+        from fmident.estimation.monitor import agreeing  # late: builds watch, too, and run nothing
+
         return agreeing(self.ends)
 
     @property

@@ -302,27 +302,27 @@ def _auto(problem: Problem, _options: object, _warn: object) -> Executor:
     return ProcessExecutor(problem) if _auto_isolates(problem) else AutoExecutor(problem)
 
 
-BUILT_IN: Mapping[str, ExecutorKind] = {
-    "auto": ExecutorKind(
-        _auto,
-        "worker processes; this process first, for FMUs of the embedded compiler",
-        isolated=_auto_isolates,
-        limits_memory=True,
-        renews=True,
-    ),
-    "inline": ExecutorKind(
-        lambda problem, _options, _warn: InProcessExecutor(problem),
-        "one simulation after the other in this process",
-        renews=True,
-    ),
-    "processes": ExecutorKind(
-        lambda problem, _options, _warn: ProcessExecutor(problem),
-        "worker processes on this machine",
-        isolated=True,
-        limits_memory=True,
-        renews=True,
-    ),
-}
+AUTO = ExecutorKind(
+    _auto,
+    "worker processes; this process first, for FMUs of the embedded compiler",
+    isolated=_auto_isolates,
+    limits_memory=True,
+    renews=True,
+)
+INLINE = ExecutorKind(
+    lambda problem, _options, _warn: InProcessExecutor(problem),
+    "one simulation after the other in this process",
+    renews=True,
+)
+PROCESSES = ExecutorKind(
+    lambda problem, _options, _warn: ProcessExecutor(problem),
+    "worker processes on this machine",
+    isolated=True,
+    limits_memory=True,
+    renews=True,
+)
+
+BUILT_IN: Mapping[str, ExecutorKind] = {"auto": AUTO, "inline": INLINE, "processes": PROCESSES}
 """The executors that come with fmident; a built-in plugin registers them."""
 
 

@@ -1,7 +1,4 @@
-"""Differential evolution.
-
-Storn and Price, J. Global Optimization 11, 1997. The implementation is that of SciPy.
-"""
+"""The estimator ``differential-evolution``."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Estimate
 from fmident.options import FRACTION, Range
 from fmident.problem.model import Problem
-from fmident_estimators import registers
 from fmident_estimators.population import PopulationEstimator, PopulationSearch, SettlingOptions
 
 if TYPE_CHECKING:
@@ -125,8 +121,3 @@ class _TargetReached(Exception):  # noqa: N818 - ends a solver that has no such 
 def population_size(options: DifferentialEvolutionOptions, parameters: int) -> int:
     """Return the number of vectors per generation."""
     return options.population or max(5, _PER_PARAMETER * parameters)
-
-
-fmident_register_estimators = registers(
-    "differential-evolution", "differential_evolution:DifferentialEvolution"
-)

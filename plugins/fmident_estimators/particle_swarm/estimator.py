@@ -1,9 +1,4 @@
-"""Particle swarm.
-
-Kennedy and Eberhart, Proc. IEEE ICNN, 1995; adaptive factors: Zhan, Zhang, Li and
-Chung, IEEE Trans. Systems, Man, and Cybernetics B 39, 2009. The implementation is that
-of ``pymoo``.
-"""
+"""The estimator ``particle-swarm``."""
 
 from __future__ import annotations
 
@@ -15,7 +10,6 @@ import numpy as np
 from fmident.estimation.contract import Estimate
 from fmident.options import NOT_NEGATIVE, POSITIVE, Range
 from fmident.problem.model import Problem
-from fmident_estimators import registers
 from fmident_estimators.packages import imported
 from fmident_estimators.population import PopulationEstimator, PopulationSearch, SettlingOptions
 
@@ -102,6 +96,3 @@ class ParticleSwarm(PopulationEstimator[ParticleSwarmOptions]):
             if reason := options.settled(swarm.pop.get("X"), swarm.pop.get("F")[:, 0]):
                 return search.converged(reason)
         return search.at_limit(options.generations)
-
-
-fmident_register_estimators = registers("particle-swarm", "particle_swarm:ParticleSwarm")

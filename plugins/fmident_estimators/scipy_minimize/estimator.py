@@ -1,17 +1,4 @@
-"""Search with constraints between parameters.
-
-Conn, Gould and Toint, Trust-Region Methods, 2000 (``trust-constr``); Kraft, A Software
-Package for Sequential Quadratic Programming, DFVLR-FB 88-28, 1988 (``SLSQP``). The
-implementations are SciPy's.
-
-These methods do not use that the cost is a sum of squares: near its minimum they
-converge slowly and end early. Constrained Gauss-Newton steps continue from there. Each
-minimises the linearised residuals subject to the linearised constraints (Schittkowski,
-Solving nonlinear least squares problems by a general purpose SQP method, 1988), and is
-shortened if it does not lower a merit function of cost and violation. Along a bent
-valley it is first corrected with the derivatives at its start (the second-order
-correction of Fletcher, Practical Methods of Optimization, 2nd ed., 1987, section 14.4).
-"""
+"""The estimator ``scipy-minimize``."""
 
 from __future__ import annotations
 
@@ -28,7 +15,6 @@ from fmident.evaluation import Evaluator
 from fmident.options import POSITIVE, Options, Range
 from fmident.problem.constraints import VIOLATED, Constraints, nearest_feasible
 from fmident.problem.model import Problem
-from fmident_estimators import registers
 from fmident_estimators.descent import HeldNoise, simulations_of_a_jacobian
 from fmident_estimators.losses import Loss, LossName
 
@@ -501,6 +487,3 @@ class ConstrainedCost:
         if self._best is not None:
             more = {"violation": left} if len(self.constraints) else {}
             self._monitor.iteration(self._best[2], self._best[1], **more)
-
-
-fmident_register_estimators = registers("scipy-minimize", "scipy_minimize:ScipyMinimize")

@@ -1,9 +1,4 @@
-"""CMA-ES: covariance matrix adaptation evolution strategy, with restarts.
-
-Hansen and Ostermeier, Evolutionary Computation 9, 2001; restarts with growing
-population (IPOP): Auger and Hansen, CEC 2005. The implementation is that of the package
-``cma``.
-"""
+"""The estimator ``cma-es``."""
 
 from __future__ import annotations
 
@@ -20,7 +15,6 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Estimate
 from fmident.options import NOT_NEGATIVE, POSITIVE, Options, Range
 from fmident.problem.model import Problem
-from fmident_estimators import registers
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 _CONVERGED = ("tolx", "tolfun", "tolfunhist", "tolflatfitness", "relative")
@@ -228,6 +222,3 @@ def imported_whole(name: str) -> Any:
             if module.partition(".")[0] not in before:
                 del sys.modules[module]
         raise
-
-
-fmident_register_estimators = registers("cma-es", "cma_es:CmaEs")

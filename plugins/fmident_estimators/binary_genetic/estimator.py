@@ -1,9 +1,4 @@
-"""The simple genetic algorithm on bit strings, as used for LuGre identification.
-
-Zeng, "Parameter Identification for Dynamic Damping System Based on Genetic Algorithm",
-Advances C 72, 2017: binary code, roulette on C_max - J (eq. 18), uniform crossover, bit
-mutation. The paper does not specify the code length and elitism; both are options.
-"""
+"""The estimator ``binary-genetic``."""
 
 from __future__ import annotations
 
@@ -18,7 +13,6 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Estimate
 from fmident.options import FRACTION, NOT_NEGATIVE, Options, Range
 from fmident.problem.model import Problem
-from fmident_estimators import registers
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 Bits = npt.NDArray[np.bool_]
@@ -199,6 +193,3 @@ def mutate(strings: Bits, probability: float, generator: np.random.Generator) ->
     """Return the strings with each bit flipped with `probability`."""
     mutants: Bits = strings ^ (generator.random(strings.shape) < probability)
     return mutants
-
-
-fmident_register_estimators = registers("binary-genetic", "binary_genetic:BinaryGenetic")

@@ -1,13 +1,4 @@
-"""The special genetic algorithm: children around the best vectors of all generations.
-
-Ludwig and Gerstmayr's algorithm. The first generation is uniform in the box (eq. 22 of
-"Special Genetic Identification Algorithm with smoothing in the frequency domain"). The
-best of all vectors so far survive; each has children at distances that are distributed
-symmetrically and exponentially, in a range that shrinks from generation to generation
-(eqs. 23 and 24, whose printed text lacks a product sign and an exponent). Further
-cycles, in which the range shrinks anew around the best vector so far, are an addition;
-the default is one cycle, as published.
-"""
+"""The estimator ``special-genetic``."""
 
 from __future__ import annotations
 
@@ -20,7 +11,6 @@ from fmident.arrays import F64
 from fmident.estimation.contract import Estimate
 from fmident.options import NOT_NEGATIVE, Options, Range
 from fmident.problem.model import Problem
-from fmident_estimators import registers
 from fmident_estimators.population import PopulationEstimator, PopulationSearch
 
 Reason = Literal["target", "cost", "parameters", "range", "generations"]
@@ -260,6 +250,3 @@ def survivors_of(points: F64, costs: F64, count: int) -> tuple[F64, F64]:
         if len(chosen) == count:
             break
     return points[chosen], costs[chosen]
-
-
-fmident_register_estimators = registers("special-genetic", "special_genetic:SpecialGenetic")

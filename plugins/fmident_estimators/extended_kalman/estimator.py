@@ -1,10 +1,4 @@
-"""Extended Kalman filter: online estimation of the states and parameters of any FMU.
-
-Source: L. Ljung, Asymptotic behavior of the extended Kalman filter as a parameter
-estimator for linear systems, IEEE Trans. Automatic Control 24, 1979; A. Gelb (ed.),
-Applied Optimal Estimation, 1974, chapter 6. The derivatives are finite differences of
-simulations over one sampling interval.
-"""
+"""The estimator ``extended-kalman``."""
 
 from __future__ import annotations
 
@@ -25,7 +19,6 @@ from fmident.options import FINITE, Options, Range
 from fmident.problem import measurement_derivatives
 from fmident.problem.model import Problem
 from fmident.problem.residuals import measurement_values, number_of
-from fmident_estimators import registers
 
 _UNMEASURED = 1e-4
 """Size of a state near zero that is not measured, for finite differences."""
@@ -470,6 +463,3 @@ class Propagation:
 
 def _measured(measurement: Measurement, y: float, values: dict[str, float]) -> float:
     return number_of(measurement.gain, values) * y + number_of(measurement.offset, values)
-
-
-fmident_register_estimators = registers("extended-kalman", "extended_kalman:ExtendedKalman")
