@@ -8,6 +8,7 @@ import shutil
 import tomllib
 import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 from fmident.cli import main
 from fmident_app.jobs import Jobs
 
+from ..fmu.build import Fixture, description, real
 from ..report.browser import started
 from .served import LIMIT, AppPage, Server, opened
 
@@ -257,6 +259,68 @@ def test_an_estimator_of_a_plugin_appears_with_its_options(
         assert app.complaints == []
     chosen = tomllib.loads((tmp_path / "problem.toml").read_text("utf-8"))["estimator"]
     assert chosen == {"name": "random-search"}
+
+
+@pytest.mark.nightly
+def test_parameters_with_names_of_their_own_and_a_value_for_each_experiment(
+    browser: Any, serve: Serve, fmu: Path, tmp_path: Path
+) -> None:
+    study(tmp_path, fmu)
+    problem = tmp_path / "problem.toml"
+    text = problem.read_text(encoding="utf-8")
+    text = text.replace("[parameters.k]", '[parameters.stiffness]\nvariable = "k"')
+    text += '[[experiments]]\nname = "second"\ndata = "measured.csv"\n'
+    text += '[experiments.inputs]\nF = "force"\n[experiments.outputs]\nx = "position"\n'
+    problem.write_text(text, encoding="utf-8")
+    with opened(browser, serve("problem.toml")) as app:
+        app.stage("Parameters")
+        app.sees("sets k")
+        app.page.get_by_role("button", name="Parameter with a name of its own").click()
+        app.page.get_by_label("name", exact=True).locator("visible=true").first.fill("half")
+        field = app.page.get_by_label("expression of other parameters, such as 2 * k")
+        field.fill("0.5 * stiffness")
+        app.click("Add")
+        expression = app.page.get_by_label("expression of half", exact=True)
+        expression.wait_for()
+        expression.fill("0.25 * stiffness")
+        expression.press("Tab")
+        app.click("more of d")
+        app.click("A value for each experiment")
+        app.sees("sets d in measured")
+        app.sees("sets d in second")
+        assert app.complaints == []
+        before = tomllib.loads(problem.read_text("utf-8"))["parameters"]
+        problem.write_text(problem.read_text("utf-8").replace("0.25 *", "0.125 *"), "utf-8")
+        app.page.wait_for_function(
+            "document.querySelector('[aria-label=\"expression of half\"]').value"
+            " == '0.125 * stiffness'"
+        )
+    assert before["half"] == {"expression": "0.25 * stiffness"}
+    own = {"initial": 1.0, "bounds": [0.0, 100.0], "variable": "d"}
+    assert before["d_measured"] == {**own, "experiments": ["measured"]}
+    assert before["d_second"] == {**own, "experiments": ["second"]}
+    assert before["stiffness"]["variable"] == "k"
+
+
+@pytest.mark.nightly
+def test_many_parameters_are_ticked_in_a_tree(browser: Any, serve: Serve, tmp_path: Path) -> None:
+    variables = [
+        real(f"arm.link{n}.m", n, "parameter", variability="fixed", start=2.0) for n in range(1, 41)
+    ]
+    with zipfile.ZipFile(tmp_path / "arm.fmu", "w") as archive:
+        text = description(Fixture("", "\n".join(variables)), "arm")
+        archive.writestr("modelDescription.xml", text)
+    with opened(browser, serve("arm.fmu")) as app:
+        app.stage("Parameters")
+        app.page.get_by_label("Search names and descriptions").locator("visible=true").fill("link7")
+        shown = app.page.locator(".q-tree:visible")
+        for part in ("arm", "link7"):
+            shown.get_by_text(part, exact=True).click()
+        shown.locator(".q-tree__node--child .q-checkbox").last.click()
+        app.page.get_by_label("initial value of arm.link7.m").wait_for()
+        app.click("Undo")
+        app.page.get_by_label("initial value of arm.link7.m").wait_for(state="detached")
+        assert app.complaints == []
 
 
 def test_without_its_token_the_page_is_refused(serve: Serve) -> None:

@@ -6,32 +6,22 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 from nicegui import ui
 
 from fmident import FmidentError, model_classes
-from fmident.fmu import ModelDescription, Variable
+from fmident.fmu import Variable
 from fmident_app.curves import Chart, Line
 from fmident_app.jobs import Job
 from fmident_app.page import Page, Stage, card
 from fmident_app.simulations import FreeRun, Latest, SimulationFailedError
 from fmident_app.sliders import Slider
+from fmident_app.variable_tree import VariableTree
 
 _FINDING = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<text>\w+: .*)$")
 
 _SHOWN = 3
 """Inputs, parameters and outputs that are ticked at first."""
-
-_FILTER = """(node, filter) => (node.id + ' ' + node.about).toLowerCase()
-  .includes(filter.toLowerCase())"""
-
-_NODE = """
-<div class="row no-wrap items-baseline full-width" style="gap:.6rem">
-  <span>{{ props.node.label }}</span>
-  <span class="mono muted">{{ props.node.value }}</span>
-  <span class="muted ellipsis" :title="props.node.about">{{ props.node.about }}</span>
-</div>"""
 
 
 class ModelStage(Stage):
@@ -211,24 +201,22 @@ class ModelStage(Stage):
         if description is None:
             ui.label("No model yet.").classes("muted")
             return
-        search = (
-            ui.input("Search names and descriptions").classes("w-full").props("clearable dense")
-        )
         ui.label("Tick parameters and inputs for sliders, outputs for curves.").classes("muted")
-        tree = ui.tree(_nodes(description), on_tick=lambda e: self._tick(e.value))
-        tree.props[":filter-method"] = _FILTER
-        tree.add_slot("default-header", _NODE)
-        tree.classes("w-full").style("max-height: 32rem; overflow: auto")
-        search.bind_value_to(tree, "filter")
         self._ticked &= {*description.by_name}
         if not self._ticked:
             some = (description.inputs, description.settable_parameters, description.recorded)
             self._ticked = {v.name for variables in some for v in variables[:_SHOWN]}
-        tree.props["ticked"] = sorted(self._ticked)
-        tree.expand(["/Inputs", "/Outputs", "/Parameters"])
+        groups = {
+            "Parameters": description.settable_parameters,
+            "Inputs": description.inputs,
+            "Outputs": description.outputs,
+            "Local variables": [v for v in description.variables if v.causality == "local"],
+        }
+        tree = VariableTree(groups, self._tick, expanded=("Inputs", "Outputs", "Parameters"))
+        tree.tick(self._ticked)
 
-    def _tick(self, names: list[str]) -> None:
-        self._ticked = set(names)
+    def _tick(self, names: set[str]) -> None:
+        self._ticked = names
         self._behaviour.refresh()
 
     @ui.refreshable_method
@@ -276,45 +264,3 @@ class ModelStage(Stage):
 
 def _start(variable: Variable) -> float:
     return float(variable.start) if isinstance(variable.start, int | float) else 0.0
-
-
-def _nodes(description: ModelDescription) -> list[dict[str, Any]]:
-    """Return the tree of variables, by the parts of their names, in groups by causality."""
-    groups = {
-        "Parameters": description.settable_parameters,
-        "Inputs": description.inputs,
-        "Outputs": description.outputs,
-        "Local variables": [v for v in description.variables if v.causality == "local"],
-    }
-    return [
-        {"id": f"/{title}", "label": f"{title} ({len(some)})", "value": "", "about": "",
-         "children": _branches(some)}
-        for title, some in groups.items()
-        if some
-    ]  # fmt: skip
-
-
-def _branches(variables: Any) -> list[dict[str, Any]]:
-    top: list[dict[str, Any]] = []
-    inner: dict[str, dict[str, Any]] = {}
-    for variable in variables:
-        place, path = top, ""
-        *above, last = re.split(r"\.(?![^\[]*\])", variable.name)
-        for part in above:
-            path = f"{path}.{part}" if path else part
-            if path not in inner:
-                inner[path] = {"id": f"{path}.", "label": part, "value": "", "about": "",
-                               "children": []}  # fmt: skip
-                place.append(inner[path])
-            place = inner[path]["children"]
-        start = "" if variable.start is None else f"{variable.start:g}" if isinstance(
-            variable.start, float) else str(variable.start)  # fmt: skip
-        limits = [variable.minimum, variable.maximum]
-        bounds = "" if limits == [None, None] else " in [{}, {}]".format(
-            *("" if x is None else f"{x:g}" for x in limits))  # fmt: skip
-        value = " ".join(filter(None, [start, variable.unit]))
-        place.append(
-            {"id": variable.name, "label": last, "value": value,
-             "about": variable.description + bounds}
-        )  # fmt: skip
-    return top

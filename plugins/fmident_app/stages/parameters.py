@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,19 +11,26 @@ from nicegui import ui
 
 from fmident.fmu import Variable
 from fmident.problem import search_range, searchable
-from fmident.words import duration, percent, plain
+from fmident.words import duration, listed, percent, plain
 from fmident_app.curves import Chart, show_fit
 from fmident_app.naming import named
 from fmident_app.page import Page, Stage, card, with_value
 from fmident_app.simulations import Latest, SimulationFailedError
 from fmident_app.sliders import Slider
 from fmident_app.stages.data import name_of
+from fmident_app.variable_tree import VariableTree
 
 _PAUSE = 1.0
 """Seconds after the last change before a check begins."""
 
-_MOST = 30
-"""Parameters that are listed without a search."""
+_LISTED = 30
+"""Parameters of an FMU that are listed with what can be set; more are chosen in a tree."""
+
+_TEXTS = {
+    "unit": "unit, where not the variable's",
+    "variable_unit": "unit of a variable that has none",
+}
+_SIZES = {"scale": "typical size", "step": "step of finite differences"}
 
 _ICONS = {
     "error": ("error", "negative"),
@@ -40,7 +49,8 @@ class ParameterStage(Stage):
         self._latest = Latest(self.bench.simulations)
         self._moved: dict[str, float] = {}
         self._charts: dict[tuple[str, str], list[Chart]] = {}
-        self._searched = ""
+        self._shown: list[Variable] = []
+        self._tree: VariableTree | None = None
 
     def tables(self) -> tuple[str, ...]:
         """Return ``parameters`` and ``constraints``."""
@@ -70,7 +80,12 @@ class ParameterStage(Stage):
         """Show the parameters, and check them."""
         if structure:
             self._moved = {}
-            self._table.refresh()
+            if self._shown != self._candidates():
+                self._table.refresh()
+            else:
+                self._rows.refresh()
+                if self._tree is not None:
+                    self._tree.tick(self._variables())
             self._sliders.refresh()
         self._check.refresh()
         self.bench.request_check(_PAUSE)
@@ -87,40 +102,74 @@ class ParameterStage(Stage):
 
     @ui.refreshable_method
     def _table(self) -> None:
-        candidates = self._candidates()
-        if not candidates:
+        self._shown = self._candidates()
+        self._tree = None
+        if not self._shown:
             ui.label("Choose a model first.").classes("muted")
             return
-        parameters = self.bench.parameters
-        if len(candidates) > _MOST:
-            search = ui.input("Search names and descriptions", value=self._searched)
-            search.props("dense clearable debounce=300").classes("w-full")
-            search.on_value_change(lambda e: self._search(e.value or ""))
-        for variable in candidates:
-            if variable.name in parameters:
-                self._row(variable, parameters[variable.name])
-        self._offered()
+        self._rows()
+        if len(self._shown) > _LISTED:
+            ui.label("Tick what is to be identified.").classes("muted")
+            group = {"Parameters of the model": self._shown}
+            self._tree = VariableTree(group, self._tick, expanded=group)
+            self._tree.tick(self._variables())
+        self._new_parameter()
 
-    def _search(self, text: str) -> None:
-        self._searched = text
-        self._offered.refresh()
+    def _variables(self) -> set[str]:
+        """Return the variables of the FMU that parameters set, and names of other parameters."""
+        return {variable_of(name, table) for name, table in self.bench.parameters.items()}
+
+    def _tick(self, ticked: set[str]) -> None:
+        """Add the parameters that are newly ticked in the tree, and remove those that are not."""
+        draft, identified = self.bench.draft, self._variables()
+        with draft.one_change():
+            for variable in self._shown:
+                if variable.name in ticked - identified:
+                    name, addition = self._addition(variable)
+                    draft.change("parameters", name, value=addition)
+            unticked = {v.name for v in self._shown} - ticked
+            for name, table in self.bench.parameters.items():
+                if variable_of(name, table) in unticked:
+                    draft.change("parameters", name, value=None)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Show a change of which parameters there are."""
+        self.bench.tell(self.page.origin, structure=False)
+        self._rows.refresh()
+        self._sliders.refresh()
+
+    def _addition(self, variable: Variable) -> tuple[str, dict[str, Any]]:
+        """Return name and table of a new parameter for a variable."""
+        table: dict[str, Any] = {"initial": _number(variable.start)}
+        if bounds := search_range(variable):
+            table["bounds"] = list(bounds)
+        name, number = variable.name, 1
+        while name in self.bench.parameters:  # it sets another variable
+            number += 1
+            name, table["variable"] = f"{variable.name}_{number}", variable.name
+        return name, table
 
     @ui.refreshable_method
-    def _offered(self) -> None:
-        """List the parameters that are not ticked, as far as they are searched for."""
-        left = [
-            v
-            for v in self._candidates()
-            if v.name not in self.bench.parameters
-            and self._searched.lower() in f"{v.name} {v.description}".lower()
-        ]
-        for variable in left[:_MOST]:
-            self._row(variable, None)
-        if len(left) > _MOST:
-            ui.label(f"{len(left) - _MOST} more: search for them").classes("muted")
+    def _rows(self) -> None:
+        """List the parameters of the file, and those of the FMU if they are few."""
+        parameters, identified = self.bench.parameters, self._variables()
+        with_tick = set()
+        for variable in self._shown:
+            table = parameters.get(variable.name)
+            own = table is not None and variable_of(variable.name, table) == variable.name
+            if table is not None and own and "expression" not in table:
+                self._row(variable, table)
+                with_tick.add(variable.name)
+            elif len(self._shown) <= _LISTED and variable.name not in identified:
+                self._row(variable, None)
+        by_name = {v.name: v for v in self._shown}
+        for name, table in parameters.items():
+            if name not in with_tick:
+                self._named_row(name, table, by_name.get(variable_of(name, table)))
 
     def _row(self, variable: Variable, given: dict[str, Any] | None) -> None:
-        """Make the row of a parameter, which alone is made anew when it is ticked."""
+        """Make the row of a variable, which alone is made anew when it is ticked."""
         name = variable.name
         with ui.column().classes("w-full gap-0"):
             with ui.row().classes("w-full items-center no-wrap gap-2"):
@@ -135,26 +184,86 @@ class ParameterStage(Stage):
 
         def show(ticked: bool) -> None:
             settings.clear()
-            if ticked:
+            if ticked and name in self.bench.parameters:
                 with settings:
-                    self._settings(variable, self.bench.parameters[name])
+                    self._settings(name, self.bench.parameters[name])
 
         def change(ticked: bool) -> None:
-            table: dict[str, Any] | None = None
-            if ticked:
-                table = {"initial": _number(variable.start)}
-                if bounds := search_range(variable):
-                    table["bounds"] = list(bounds)
-            self.page.change("parameters", name, value=table)
+            key, table = self._addition(variable) if ticked else (name, None)
+            self.page.change("parameters", key, value=table)
             show(ticked)
+            if key != name:
+                self._rows.refresh()
+            if self._tree is not None:
+                self._tree.tick(self._variables())
             self._sliders.refresh()
 
         tick.on_value_change(lambda e: change(e.value))
         show(given is not None)
 
-    def _settings(self, variable: Variable, given: dict[str, Any]) -> None:
-        name = variable.name
+    def _named_row(self, name: str, given: dict[str, Any], variable: Variable | None) -> None:
+        """Make the row of a parameter with a name of its own, or with an expression."""
+        if variable is None:
+            what = "of expressions and measurements only"
+        else:
+            what = f"sets {variable.name}"
+        if experiments := given.get("experiments"):
+            what += f" in {listed(experiments)}"
+        with ui.column().classes("w-full gap-0"):
+            with ui.row().classes("w-full items-center no-wrap gap-2"):
+                ui.label(name).classes("text-weight-medium")
+                unit = given.get("unit") or (variable.unit if variable else None)
+                ui.label(unit or "").classes("mono muted")
+                ui.label(what).classes("muted ellipsis col").tooltip(what)
+                remove = ui.button(icon="delete", on_click=lambda: self._remove(name))
+                named(remove, f"remove {name}").props("flat dense round")
+            if "expression" not in given:
+                self._settings(name, given)
+                return
+            expression = ui.input("expression", value=str(given["expression"]))
+            named(expression, f"expression of {name}").props("dense").classes("w-full q-pl-lg")
+            expression.on(
+                "change",
+                lambda: self.page.change("parameters", name, "expression", value=expression.value),
+            )
 
+    def _remove(self, name: str) -> None:
+        self.page.change("parameters", name, value=None)
+        self._rows.refresh()
+        if self._tree is not None:
+            self._tree.tick(self._variables())
+        self._sliders.refresh()
+
+    def _new_parameter(self) -> None:
+        """Make fields for a parameter that is no variable of the FMU, or has another name."""
+        with ui.expansion("Parameter with a name of its own").classes("w-full").props("dense"):
+            with ui.row().classes("w-full no-wrap gap-2"):
+                name = ui.input("name").props("dense").classes("col")
+                variables = [v.name for v in self._shown]
+                variable = ui.select(variables, label="variable", with_input=True, clearable=True)
+                variable.props("dense").classes("col")
+            expression = ui.input("expression of other parameters, such as 2 * k")
+            expression.props("dense").classes("w-full")
+
+            def add() -> None:
+                key = (name.value or "").strip()
+                if not key or key in self.bench.parameters:
+                    self.page.tell("a new parameter needs a name that no other one has")
+                    return
+                by_name = {v.name: v for v in self._shown}
+                sets = by_name.get(variable.value or key)
+                table: dict[str, Any] = {"initial": 1.0}
+                if expression.value:
+                    table = {"expression": expression.value}
+                elif sets is not None:
+                    table = self._addition(sets)[1]
+                if sets is not None and sets.name != key:
+                    table["variable"] = sets.name
+                self.page.change("parameters", key, value=table, structure=True)
+
+            ui.button("Add", icon="add", on_click=add).props("no-caps dense outline")
+
+    def _settings(self, name: str, given: dict[str, Any]) -> None:
         def put(key: str, value: object) -> None:
             self.page.change("parameters", name, key, value=value)
 
@@ -193,37 +302,72 @@ class ParameterStage(Stage):
         self.page.change("parameters", name, "fixed", value=fixed or None)
         self._sliders.refresh()
 
-    def _more(self, name: str, given: dict[str, Any], put: Any) -> None:
-        """Make fields for prior knowledge, and for the experiments that it acts on."""
-        prior = given.get("prior", {})
-        kind = ui.select(
-            with_value(
-                {None: "none", "normal": "normal", "lognormal": "lognormal"},
-                prior.get("distribution"),
-            ),
-            value=prior.get("distribution"),
-            label="prior knowledge",
-        ).classes("w-48")
-        mean = ui.number("mean", value=prior.get("mean"))
-        sd = ui.number("standard deviation", value=prior.get("sd"))
+    def _more(self, name: str, given: dict[str, Any], put: Callable[[str, object], None]) -> None:
+        """Make fields for units, sizes and prior knowledge, and for the experiments it acts on."""
+        for key, meaning in _TEXTS.items():
+            text = ui.input(meaning, value=given.get(key, "")).classes("w-64")
+            text.on("change", lambda f=text, k=key: put(k, f.value.strip() or None))
+        for key, meaning in _SIZES.items():
+            size = given.get(key)
+            number = ui.number(meaning, value=size if isinstance(size, int | float) else None)
+            number.classes("w-64").on("change", lambda f=number, k=key: put(k, f.value))
+        self._prior(given.get("prior", {}), put)
+        experiments = [name_of(e) for e in self.bench.experiments]
+        if len(experiments) < 2:
+            return
+        acts = ui.select(
+            experiments,
+            label="acts on (all if none is chosen)",
+            multiple=True,
+            value=[e for e in given.get("experiments", []) if e in experiments],
+        ).classes("w-64")
+        acts.on_value_change(lambda e: put("experiments", e.value or None))
+        ui.button("A value for each experiment", on_click=lambda: self._divide(name)).props(
+            "no-caps dense outline"
+        )
 
-        def know() -> None:
+    def _prior(self, given: Mapping[str, Any], put: Callable[[str, object], None]) -> None:
+        kinds = {None: "none"} | {k: k for k in ("normal", "lognormal", "uniform")}
+        kind = ui.select(
+            with_value(kinds, given.get("distribution")),
+            value=given.get("distribution"),
+            label="prior knowledge",
+        ).classes("w-64")
+        fields = {
+            key: ui.number(title, value=given.get(key)).classes("w-64")
+            for key, title in {"mean": "mean", "sd": "standard deviation",
+                               "min": "least", "max": "largest"}.items()
+        }  # fmt: skip
+        for key, field in fields.items():
+            shown_for = ("uniform",) if key in ("min", "max") else ("normal", "lognormal")
+            field.bind_visibility_from(kind, "value", shown_for.__contains__)
+
+        def change() -> None:
+            keys = ("min", "max") if kind.value == "uniform" else ("mean", "sd")
+            moments = {key: fields[key].value for key in keys}
             if kind.value is None:
                 put("prior", None)
-            elif kind.value != "uniform" and mean.value is not None and sd.value:
-                put("prior", {"distribution": kind.value, "mean": mean.value, "sd": sd.value})
+            elif None not in moments.values():
+                put("prior", {"distribution": kind.value, **moments})
 
-        for field in (kind, mean, sd):
-            field.on("change" if field is not kind else "update:model-value", know)
-        experiments = [name_of(e) for e in self.bench.experiments]
-        if len(experiments) > 1:
-            acts = ui.select(
-                experiments,
-                label="acts on (all)",
-                multiple=True,
-                value=[e for e in given.get("experiments", []) if e in experiments],
-            ).classes("w-48")
-            acts.on_value_change(lambda e: put("experiments", e.value or None))
+        kind.on_value_change(change)
+        for field in fields.values():
+            field.on("change", change)
+
+    def _divide(self, name: str) -> None:
+        """Replace a parameter by one for each experiment that it acts on."""
+        draft, given = self.bench.draft, self.bench.parameters[name]
+        identified = [e for e in self.bench.experiments if e.get("role") != "validation"]
+        experiments = given.get("experiments") or [name_of(e) for e in identified]
+        with draft.one_change():
+            draft.change("parameters", name, value=None)
+            for experiment in experiments:
+                own = {"variable": variable_of(name, given), "experiments": [experiment]}
+                key = f"{name}_" + re.sub(r"\W", "_", experiment)
+                while key in self.bench.parameters:
+                    key += "_"
+                draft.change("parameters", key, value={**given, **own})
+        self.bench.tell()
 
     # ----------------------------------------------------------------- sliders and fit
 
@@ -241,7 +385,7 @@ class ParameterStage(Stage):
             return
         with card("Move to a good start"):
             for name, table in free.items():
-                known = by_name.get(str(table.get("variable", name)))
+                known = by_name.get(variable_of(name, table))
                 variable = Variable(name, 0) if known is None else replace(known, name=name)
                 bounds = table.get("bounds")
                 if "unit" in table:
@@ -335,10 +479,15 @@ class ParameterStage(Stage):
         ]
         if outputs:
             ui.table(rows=outputs).classes("w-full").props("dense flat")
-        if effort := check.get("effort"):
+        if (effort := check.get("effort")) and effort["seconds"] is not None:
             ui.label(f"An estimate should take about {duration(effort['seconds'])}.").classes(
                 "muted"
             )
+
+
+def variable_of(name: str, table: Mapping[str, Any]) -> str:
+    """Return the variable that a parameter sets: its key, else the parameter's name."""
+    return str(table.get("variable", name))
 
 
 def _initial(table: dict[str, Any], variable: Variable) -> float:
