@@ -1,7 +1,10 @@
 within Mechanisms.DriveTrains;
 model GearedDriveWithEvents "Geared drive with elastic shaft, friction that sticks and a gear that switches"
   extends PartialGearedDrive(
-    redeclare ViscousFriction motorFriction(viscousFriction=motorViscousFriction),
+    redeclare Friction.Rotational.CoulombViscous motorFriction(
+      final coulombTorque=0,
+      viscousFriction=motorViscousFriction,
+      final speedWidth=1),
     redeclare EfficiencyGearWithEvents gear(
       ratio=gearRatio,
       efficiency=gearEfficiency,
@@ -17,19 +20,12 @@ model GearedDriveWithEvents "Geared drive with elastic shaft, friction that stic
     annotation (Dialog(group="Friction"));
   parameter SI.RotationalDampingConstant loadViscousFriction(min=0) = 0.2 "Viscous friction on the load side"
     annotation (Dialog(group="Friction"));
-protected
-  model ViscousFriction = Friction.Rotational.CoulombViscous (final coulombTorque=0, final speedWidth=1)
-    "Friction without the part that the gear has"
-    annotation (Documentation(info="<html>
-<p>
-Viscous friction alone: <a href=\"modelica://Mechanisms.DriveTrains.EfficiencyGearWithEvents\">the gear</a> has the
-Coulomb friction, since it decides when the motor sticks.
-</p>
-</html>"));
   annotation (Documentation(info="<html>
 <p>
 <a href=\"modelica://Mechanisms.DriveTrains.PartialGearedDrive\">PartialGearedDrive</a> with state events where a side
-stops or breaks away. The Coulomb friction of the motor is that of the gear.
+stops or breaks away. The Coulomb friction of the motor is that of
+<a href=\"modelica://Mechanisms.DriveTrains.EfficiencyGearWithEvents\">the gear</a>, since it decides when the motor
+sticks.
 </p>
 </html>"));
 end GearedDriveWithEvents;

@@ -285,3 +285,17 @@ def test_final_modifiers(compile_text: Compile) -> None:
     )
     assert {v.name: v.start for v in model.model.parameters} == {"q": 2.0, "b.p": 4.0}
     assert model.at(p={"q": 5.0}).calculated == {"a.p": 3.0, "c.p": 5.0}
+
+
+@pytest.mark.parametrize("value", ["3", "-3", "q", "2*(q + 1)", "-(q + 1)"])
+def test_final_modifiers_of_redeclared_components(compile_text: Compile, value: str) -> None:
+    model = compile_text(
+        "package L\n  model A\n    parameter Real p = 1;\n    parameter Real r = 1;\n"
+        "    output Real y = p + r;\n  end A;\n"
+        "  model Base\n    parameter Real q = 2;\n    replaceable A a;\n  end Base;\n"
+        f"  model M\n    extends Base(redeclare A a(final p={value}, r=5));\n"
+        f"    replaceable A b(final p = 4) constrainedby A;\n  end M;\nend L;\n",
+        "L.M",
+    )
+    assert {v.name for v in model.model.parameters} == {"q", "a.r", "b.r"}
+    assert {*model.at(p={"q": 5.0}).calculated} == {"a.p", "b.p"}

@@ -202,6 +202,7 @@ def _raise_dropped(class_name: str, names: Names) -> None:
 def _assembled(class_name: str, flattened: Flattened, tree: SourceTree, names: Names) -> Assembled:
     try:
         flat = read_checked(flattened.flat, class_name, ignore=PROBE_VARIABLE)
+        flat = flat.with_final(flattened.sources.has_final_modifier)
         flat = flat.with_structural(component_conditions(class_name, names))
         flat = flat.with_output_units(DeclaredUnits(names).output)
         flat = replace(flat, libraries=_library_sources(flattened.sources, tree))

@@ -26,7 +26,7 @@ from fmident.compilers.embedded.frontend.reading.rewrites import (
     unused_imports,
 )
 from fmident.compilers.embedded.frontend.reading.scan_check import involved
-from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span
+from fmident.compilers.embedded.frontend.reading.syntax import NOWHERE, Span, Variable
 from fmident.compilers.embedded.frontend.refusal import NO_ALGORITHM, OPENMODELICA
 from fmident.compilers.embedded.model import MEMORY_BYTES
 from fmident.compilers.embedded.standard_library import (
@@ -151,6 +151,10 @@ _OPEN = re.compile(
 """Words behind which no semicolon can be missing."""
 
 
+_LONGEST_MODIFIER = 500
+"""Bytes of a modifier before its value."""
+
+
 @dataclass
 class SourceMap:
     """Files and texts by the compiler's source identifiers."""
@@ -168,6 +172,21 @@ class SourceMap:
         line = before.count(b"\n") + 1
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
         return Location(name, line, column)
+
+    def has_final_modifier(self, variable: Variable) -> bool:
+        """Return whether a ``final`` modifier gives a variable its value.
+
+        rumoca loses the word in the modifiers of a redeclared component.
+        """
+        span = NOWHERE if variable.binding is None else variable.binding.span
+        if span == NOWHERE or span.source not in self.files:
+            return False
+        text = self.files[span.source][1]
+        data = self._bytes.setdefault(span.source, text.encode())
+        name = re.escape(variable.name.rpartition(".")[2].encode())
+        before = data[max(span.start - _LONGEST_MODIFIER, 0) : span.start]
+        pattern = rb"\bfinal\s+(each\s+)?" + name + rb"\s*=[\s(+-]*\Z"
+        return re.search(pattern, before) is not None
 
 
 @dataclass(frozen=True)

@@ -439,6 +439,14 @@ class FlatModel:
         }
         return replace(self, variables=variables)
 
+    def with_final(self, modified: Callable[[Variable], bool]) -> FlatModel:
+        """Return the model where variables whose modifier is ``final`` are it, too."""
+        variables = {
+            key: replace(variable, final=True, evaluate=False) if modified(variable) else variable
+            for key, variable in self.variables.items()
+        }
+        return replace(self, variables=variables)
+
 
 def children(node: Node) -> Iterator[Node]:
     """Yield the direct parts of `node`."""
