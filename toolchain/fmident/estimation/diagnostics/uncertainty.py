@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fmident.arrays import F64, root_mean_square
 from fmident.estimation.diagnostics.constraints import Active, active_constraints, feasible_set
@@ -199,18 +200,8 @@ class _Verification:
             feasible=feasible_set(problem, p, estimate, bounded=bounded),
         )
         model = replace(model, holding=model.holds)
-        if counts_noise:  # noise that is not white may leave less to hold the estimate
-            for _ in range(2):
-                right, columns = model.right[: model.samples], self._weighted(jacobian)
-                # What a bound takes from the fit is not noise.
-                fitted = columns @ model.released.tangent.basis
-                size = 1.0 if model.scores is None else model.noise
-                noise = noise_of(problem, right, fitted, self._used, size=size)
-                again = replace(model, coloured=noise, holding=None)
-                same = bool((again.holds == model.holds).all())
-                model = replace(again, holding=again.holds)
-                if same:
-                    break
+        if counts_noise:
+            model = _with_noise(problem, model, self._used)
         self._model, self._full = model, jacobian
         self._basis, self._free = model.tangent.basis, model.moving
         self.jacobian = jacobian @ self._basis
@@ -309,6 +300,22 @@ class _Verification:
         known = [model for jacobian, model in models if jacobian is verified.jacobian]
         model = known[-1] if known else self.judge(self.jacobian)
         return self.completed(model), verified.tolerance
+
+
+def _with_noise(problem: Problem, model: LocalModel, used: npt.NDArray[np.bool_]) -> LocalModel:
+    """Return the model with the noise of its residuals; `used` are those that count, shape (m,)."""
+    for _ in range(2):  # noise that is not white may leave less to hold the estimate
+        right = model.right[: model.samples]
+        # What a bound takes from the fit is not noise.
+        fitted = model.jacobian @ model.released.tangent.basis
+        size = 1.0 if model.scores is None else model.noise
+        noise = noise_of(problem, right, fitted, used, size=size)
+        again = replace(model, coloured=noise, holding=None)
+        same = bool((again.holds == model.holds).all())
+        model = replace(again, holding=again.holds)
+        if same:
+            break
+    return model
 
 
 def _worth(model: LocalModel) -> tuple[int, float]:
