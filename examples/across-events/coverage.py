@@ -92,11 +92,11 @@ def count(name: str, draws: int, fmu: Path) -> Coverage:
     for draw in range(draws):
         noisy = exact + generate.noise(machine, FIRST_SEED + draw)
         result = fmident.estimate(with_noise(problem, noisy), report=lambda _: None)
-        found = result.parameters.loc[list(machine.truth)]
+        estimates = result.parameters.loc[list(machine.truth)]
         failed += not result.converged()
         inexact += any(o.kind != "sensitivities" for o in result.derivative_origins.values())
         for parameter, truth in machine.truth.items():
-            one = found.loc[parameter]
+            one = estimates.loc[parameter]
             if not np.isfinite(one["standard_error"]):
                 continue
             inside[parameter] += bool(one["interval_95_low"] <= truth <= one["interval_95_high"])
@@ -121,30 +121,30 @@ def main() -> int:
     )
     for name in args.machine or generate.MACHINES:
         began = time.perf_counter()
-        found = count(name, args.draws, generate.build(generate.MACHINES[name]))
-        simulations[f"simulations of the {name}"] = f"{found.first.simulations} simulations"
-        for parameter, e in found.first.parameters.iterrows():
+        coverage = count(name, args.draws, generate.build(generate.MACHINES[name]))
+        simulations[f"simulations of the {name}"] = f"{coverage.first.simulations} simulations"
+        for parameter, e in coverage.first.parameters.iterrows():
             truth = f"{generate.MACHINES[name].truth[str(parameter)]:g}"
             ends = f"[{e['interval_95_low']:.6g}, {e['interval_95_high']:.6g}]"
             one.append([name, str(parameter), str(e["unit"]), truth, f"{e['value']:.6g}", ends])
         if not args.draws:
             continue
-        for parameter, number in found.inside.items():
-            given, spread = found.errors[parameter].size, found.errors[parameter].std(ddof=1)
+        for parameter, number in coverage.inside.items():
+            given, spread = coverage.errors[parameter].size, coverage.errors[parameter].std(ddof=1)
             print(f"{name:<9}{parameter:<11}{given:>10}{number / given:>10.1%}{spread:>18.2f}")
             covering = f"{100 * number / given:.1f} %"
             rows.append([name, parameter, str(given), covering, f"{spread:.2f}"])
-        total = sum(errors.size for errors in found.errors.values())
+        total = sum(errors.size for errors in coverage.errors.values())
         seconds = (time.perf_counter() - began) / args.draws
-        share = f"{100 * sum(found.inside.values()) / total:.1f} %"
+        share = f"{100 * sum(coverage.inside.values()) / total:.1f} %"
         rows.append([name, "all", str(total), share, ""])
         print(
-            f"{name:<9}{'all':<11}{total:>10}{sum(found.inside.values()) / total:>10.1%}"
-            f"   not converged: {found.failed}, not exact: {found.inexact}, {seconds:.2f} s each",
+            f"{name:<9}{'all':<11}{total:>10}{sum(coverage.inside.values()) / total:>10.1%}"
+            f"   not converged: {coverage.failed}, not exact: {coverage.inexact}, {seconds:.2f} s each",
             flush=True,
         )
-        failed |= bool(found.failed or found.inexact)
-    header = ["machine", "parameter", "unit", "truth", "found", "95 % interval"]
+        failed |= bool(coverage.failed or coverage.inexact)
+    header = ["machine", "parameter", "unit", "truth", "estimate", "95 % interval"]
     shown = pd.DataFrame(one, columns=header)
     print(shown.to_string(index=False))
     if args.machine is None:

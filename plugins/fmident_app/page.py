@@ -23,13 +23,18 @@ _STYLE = """
 <style>
 :root { color-scheme: light dark; }
 .q-tab { text-transform: none; }
-.nicegui-content { padding: 0; }
+.nicegui-content { padding: 0; gap: 0; }
 .muted { opacity: .72; }
 .q-uploader__subtitle { display: none; }
 .q-uploader__list { min-height: 2.5rem; padding: 4px; }
 .mono { font-family: ui-monospace, monospace; font-size: .85rem; }
 .drop { outline: 2px dashed transparent; outline-offset: -2px; }
 .tour { position: sticky; top: 4rem; z-index: 10; border-left: 6px solid #d97706; }
+.columns { flex-wrap: nowrap; }
+@media (max-width: 56rem) {
+  .columns { flex-wrap: wrap; }
+  .columns > * { width: 100% !important; flex: 1 1 100% !important; }
+}
 @media (max-height: 30rem) { .tour { position: static; } }
 .drop.over { outline-color: #3b82f6; }
 :focus-visible { outline: 2px solid #3b82f6 !important; outline-offset: 2px; }
@@ -41,6 +46,9 @@ _LOOK = 1.0
 
 _REPEAT = 10.0
 """Seconds for which the same exception is not shown again."""
+
+_THEMES = {"auto": None, "light": False, "dark": True}
+"""Names of themes, and whether each is dark; that of the browser by default."""
 
 
 class Stage(ABC):
@@ -117,12 +125,13 @@ class Page:
             self._undo.props("flat color=white dense no-caps")
             tour = ui.button("Tour", icon="tour", on_click=self._tour.start)
             tour.props("flat color=white dense no-caps")
-            theme = ui.toggle({None: "auto", False: "light", True: "dark"}, value=None)
+            theme = ui.toggle(list(_THEMES), value="auto")
             theme.props(
-                "dense no-caps flat color=white toggle-color=white toggle-text-color=primary"
+                "dense no-caps unelevated color=primary text-color=white"
+                " toggle-color=white toggle-text-color=primary"
             )
             theme.props('aria-label="colours"')
-            theme.on_value_change(lambda e: dark.set_value(e.value))
+            theme.on_value_change(lambda e: dark.set_value(_THEMES[e.value]))
         with ui.tabs().classes("w-full").props("align=left no-caps inline-label") as self.tabs:
             self._tabs = {s.name: self._tab(s) for s in self.stages}
         self._tour.build()
@@ -251,6 +260,7 @@ class Page:
                 classes = model_classes(self.bench.files.inside(name))
                 if len(classes) == 1:
                     self.bench.take_class(name, classes[0])
+                    self.bench.build()
                 else:
                     self.bench.tell()
                     ui.notify(f"{name} has {len(classes)} models: choose one")

@@ -218,6 +218,7 @@ class Tour:
         """Go on where the work is, or offer the choice where there is no work yet."""
         self._offered = not self._bench.draft.text.strip() and not self._running
         self._set(not self._offered)
+        self._keep()
         self._focus()
 
     # -------------------------------------------------------------------- its position
@@ -307,11 +308,13 @@ class Tour:
     def _begin(self) -> None:
         self._offered = False
         self._set(True)
+        self._keep()
         self._focus()
 
     def _leave(self) -> None:
         self._offered = False
         self._set(False)
+        self._keep()
 
     def _set(self, running: bool) -> None:
         self._running = running
@@ -324,6 +327,11 @@ class Tour:
             self._timer.deactivate()
             self._point()
             self._content.refresh()
+
+    def _keep(self) -> None:
+        """Let the address say whether the tour is open, so that it is after a reload."""
+        if not _is_example(self._bench):
+            ui.navigate.history.replace("/?tour=own" if self._running else "/")
 
     def _focus(self) -> None:
         ui.run_javascript("document.querySelector('.tour button')?.focus()")

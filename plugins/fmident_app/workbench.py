@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,25 @@ class Workbench:
             self._change_model({"class": name, "sources": [source], "fmu_folder": "fmus"})
         self.tell()
         return True
+
+    @property
+    def build_words(self) -> list[str]:
+        """The command that builds the class, without ``fmident``; empty if there is none."""
+        model, fmu = self.draft.get("model", default={}), self.fmu
+        if "class" not in model or fmu is None:
+            return []
+        sources = self.sources
+        words = ["build", model["class"]]
+        if len(sources) == 1 and str(sources[0]).endswith(".mo"):
+            words = ["build", sources[0], "--class", model["class"]]
+        else:
+            words += [word for source in sources for word in ("--source", source)]
+        return [*words, "-o", os.path.relpath(fmu, self.folder)]
+
+    def build(self) -> None:
+        """Start to build the class."""
+        if words := self.build_words:
+            self.jobs.add(words, f"build {words[1]}", result=words[-1], at_once=True)
 
     def add_experiment(self, name: str) -> None:
         """Add a data file, with the columns that are surely inputs and outputs.

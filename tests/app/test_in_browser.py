@@ -375,7 +375,33 @@ def test_the_tour_goes_on_with_the_work_and_can_be_left(
         app.sees("501 rows")
         app.click("Tour")
         app.sees("3 of 7, Parameters")
+        app.page.reload()
+        app.sees("3 of 7, Parameters")
         assert app.complaints == []
+
+
+@pytest.mark.nightly
+def test_a_modelica_file_is_built_when_it_is_dropped(browser: Any, serve: Serve) -> None:
+    with opened(browser, serve()) as app:
+        app.drop(OSCILLATOR / "Oscillator.mo")
+        app.sees("FMI 2.0")
+
+
+def test_a_small_window_needs_no_horizontal_scrolling(
+    browser: Any, serve: Serve, fmu: Path, tmp_path: Path
+) -> None:
+    """512 points are 1024 at a zoom of 200 %."""
+    study(tmp_path, fmu)
+    assert (
+        main(["estimate", str(tmp_path / "problem.toml"), "-o", str(tmp_path / "results" / "one")])
+        == 0
+    )
+    with opened(browser, serve("problem.toml")) as app:
+        app.page.set_viewport_size({"width": 512, "height": 384})
+        for name in ("Model", "Data", "Parameters", "Estimate", "Results"):
+            app.stage(name)
+            app.page.get_by_role("tabpanel").locator("visible=true").first.wait_for()
+            assert app.page.evaluate("document.documentElement.scrollWidth") <= 512, name
 
 
 @pytest.mark.nightly

@@ -55,7 +55,7 @@ class EstimationStage(Stage):
 
     def build(self) -> None:
         """Make the settings on the left, and the run on the right."""
-        with ui.row().classes("w-full no-wrap items-start gap-4"):
+        with ui.row().classes("w-full columns items-start gap-4"):
             with ui.column().classes("gap-3").style("width: 27rem; flex: none"):
                 with card("Estimator"):
                     self._estimator()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from pathlib import Path
@@ -42,7 +41,7 @@ class ModelStage(Stage):
 
     def command(self) -> str:
         """Return how the class is built."""
-        return shlex.join(["fmident", *words]) if (words := self._build_words()) else ""
+        return shlex.join(["fmident", *words]) if (words := self.bench.build_words) else ""
 
     def done(self) -> bool:
         """Whether there is an FMU."""
@@ -50,7 +49,7 @@ class ModelStage(Stage):
 
     def build(self) -> None:
         """Make the choice on the left, and what the model does on the right."""
-        with ui.row().classes("w-full no-wrap items-start gap-4"):
+        with ui.row().classes("w-full columns items-start gap-4"):
             with ui.column().classes("gap-3").style("width: 27rem; flex: none"):
                 with card("Model").classes("tour-model"):
                     self._choice()
@@ -99,7 +98,7 @@ class ModelStage(Stage):
             )
             select.classes("w-full").on_value_change(lambda e: self._choose_class(e.value))
         if "class" in model:
-            build = ui.button("Build", icon="build", on_click=self._start_build)
+            build = ui.button("Build", icon="build", on_click=self.bench.build)
             build.props("no-caps").classes("tour-build")
         if (description := self.bench.description) is not None:
             kinds = ", ".join(i.kind for i in description.interfaces)
@@ -120,29 +119,12 @@ class ModelStage(Stage):
     def _choose_class(self, value: str) -> None:
         source, _, name = value.partition("|")
         if self.bench.take_class(source, name):
-            self._start_build()
-
-    def _start_build(self) -> None:
-        if words := self._build_words():
-            self.bench.jobs.add(words, f"build {words[1]}", result=words[-1], at_once=True)
-
-    def _build_words(self) -> list[str]:
-        """Return the command that builds the class; empty if there is none."""
-        model, fmu = self.bench.draft.get("model", default={}), self.bench.fmu
-        if "class" not in model or fmu is None:
-            return []
-        sources = self.bench.sources
-        words = ["build", model["class"]]
-        if len(sources) == 1 and str(sources[0]).endswith(".mo"):
-            words = ["build", sources[0], "--class", model["class"]]
-        else:
-            words += [word for source in sources for word in ("--source", source)]
-        return [*words, "-o", os.path.relpath(fmu, self.bench.folder)]
+            self.bench.build()
 
     @property
     def _build_job(self) -> Job | None:
         """The last build of this class."""
-        words = tuple(self._build_words())
+        words = tuple(self.bench.build_words)
         return next((j for j in reversed(self.bench.jobs.jobs) if j.words == words), None)
 
     def _watch_build(self) -> None:

@@ -66,8 +66,8 @@ class ParameterStage(Stage):
 
     def build(self) -> None:
         """Make the table on the left, and sliders with curves on the right."""
-        with ui.row().classes("w-full no-wrap items-start gap-4"):
-            with ui.column().classes("gap-3").style("width: 36rem; flex: none"):
+        with ui.row().classes("w-full columns items-start gap-4"):
+            with ui.column().classes("gap-3").style("width: min(36rem, 48vw); flex: none"):
                 with card("Parameters to be identified").classes("tour-parameters"):
                     self._table()
                 with card("Check").classes("tour-check"):

@@ -48,7 +48,7 @@ class ResultStage(Stage):
 
     def build(self) -> None:
         """Make the list on the left, and a report on the right."""
-        with ui.row().classes("w-full no-wrap items-start gap-4"):
+        with ui.row().classes("w-full columns items-start gap-4"):
             with ui.column().classes("gap-3").style("width: 24rem; flex: none"):
                 with card("Results"):
                     self._list()
