@@ -183,7 +183,8 @@ def test_an_executor_of_a_plugin_knows_simulations_and_nothing_of_estimation() -
 def test_the_app_uses_the_public_interface_only() -> None:
     public = {
         "fmident", "fmident.data", "fmident.errors", "fmident.evaluation", "fmident.fmu",
-        "fmident.plugins", "fmident.plugins.hookspecs", "fmident.problem", "fmident.words",
+        "fmident.plugins", "fmident.plugins.hookspecs", "fmident.problem", "fmident.units",
+        "fmident.words",
     }  # fmt: skip
     wrong = [
         f"{name_of(path)} imports {name}"

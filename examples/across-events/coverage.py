@@ -140,7 +140,8 @@ def main() -> int:
         rows.append([name, "all", str(total), share, ""])
         print(
             f"{name:<9}{'all':<11}{total:>10}{sum(coverage.inside.values()) / total:>10.1%}"
-            f"   not converged: {coverage.failed}, not exact: {coverage.inexact}, {seconds:.2f} s each",
+            f"   not converged: {coverage.failed}, not exact: {coverage.inexact}, "
+            f"{seconds:.2f} s each",
             flush=True,
         )
         failed |= bool(coverage.failed or coverage.inexact)

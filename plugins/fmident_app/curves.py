@@ -54,12 +54,18 @@ def decimated(times: F64, values: F64, low: float, high: float, columns: int = _
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A signal of a chart; a `measured` one is a broad grey line, below the others."""
+    """A signal of a chart.
+
+    A `measured` one is a broad grey line, below the others; one that is `held` has steps, and of
+    one of `points` there are only these.
+    """
 
     name: str
     times: F64
     values: F64
     measured: bool = False
+    held: bool = False
+    points: bool = False
 
 
 class Chart:
@@ -151,11 +157,12 @@ class Chart:
             {
                 "name": line.name,
                 "type": "line",
-                "showSymbol": False,
+                "showSymbol": line.points,
                 "data": decimated(line.times, line.values, low, high),
                 "color": MEASURED if line.measured else next(colors),
-                "lineStyle": {"width": 4 if line.measured else 1.5},
+                "lineStyle": {"width": 0 if line.points else 4 if line.measured else 1.5},
                 "connectNulls": False,
+                "step": "end" if line.held else False,
             }
             for line in self._lines
         ]

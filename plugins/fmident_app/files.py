@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -75,16 +77,16 @@ class Files:
             )
         return path
 
-    def store(self, name: str, content: bytes) -> str:
-        """Write a file that was dropped on the page; return its name.
+    def store(self, name: str, source: Path, *, move: bool = False) -> str:
+        """Copy or move a file into the folder; return its name.
 
         A file of this name that is there already stays: the new one gets a number.
         """
         plain = re.sub(r"[^\w.+ -]", "_", Path(name.replace("\\", "/")).name).lstrip(".") or "file"
         path, number = self.inside(plain), 1
-        while path.exists() and path.read_bytes() != content:
+        while path.exists() and not filecmp.cmp(source, path, shallow=False):  # sizes first
             number += 1
             path = self.inside(f"{Path(plain).stem}-{number}{Path(plain).suffix}")
         if not path.exists():
-            path.write_bytes(content)
+            (shutil.move if move else shutil.copyfile)(source, path)
         return path.name

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -252,8 +254,15 @@ class Page:
                 f"  models: {', '.join(MODELS)}; data: {', '.join(DATA)}"
             )
             return
+        waiting = ui.notification(f"{file.name} ...", spinner=True, timeout=None)
         try:
-            name = self.bench.files.store(file.name, await file.read())
+            place = self.bench.folder / ".fmident-app" / f"upload-{secrets.token_hex(8)}"
+            place.parent.mkdir(exist_ok=True)
+            try:
+                await file.save(place)
+                name = await asyncio.to_thread(self.bench.files.store, file.name, place, move=True)
+            finally:
+                place.unlink(missing_ok=True)
             if suffix == ".fmu":
                 self.bench.take_fmu(name)
             elif suffix == ".mo":
@@ -265,9 +274,12 @@ class Page:
                     self.bench.tell()
                     ui.notify(f"{name} has {len(classes)} models: choose one")
             else:
+                await asyncio.to_thread(self.bench.table, {"data": name})
                 self.bench.add_experiment(name)
         except (FmidentError, OSError) as error:
             self.tell(error)
+        finally:
+            waiting.dismiss()
 
 
 def card(title: str) -> ui.card:

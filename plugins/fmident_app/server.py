@@ -69,7 +69,7 @@ def _inside(file: Path, bench: Workbench) -> str:
     """Return the path of a file relative to the folder; one from elsewhere is copied into it."""
     if file.resolve().is_relative_to(bench.folder):
         return file.resolve().relative_to(bench.folder).as_posix()
-    return bench.files.store(file.name, file.read_bytes())
+    return bench.files.store(file.name, file)
 
 
 def serve(bench: Workbench, listening: socket.socket, token: str) -> None:

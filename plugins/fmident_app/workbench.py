@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import json
 import os
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,10 @@ READER_KEYS = ("separator", "decimal", "encoding", "skip_rows", "units_row", "da
 """Keys of an experiment that say how its file is read."""
 
 
+_TABLES = 6
+"""Data files that stay in memory."""
+
+
 class Workbench:
     """The work on one problem file.
 
@@ -68,7 +73,8 @@ class Workbench:
         self.jobs.changed.subscribe(self._take_builds)
         self._starting = asyncio.Lock()
         self._fmu: tuple[dict[str, Any], Path] | None = None
-        self._tables: dict[object, tuple[Table, DataDescription]] = {}
+        self._tables: OrderedDict[object, tuple[Table, DataDescription] | FmidentError]
+        self._tables = OrderedDict()
 
     # ---------------------------------------------------------------- the problem file
 
@@ -140,7 +146,7 @@ class Workbench:
         given = self.draft.get("model", "sources", default=[])
         return [given] if isinstance(given, str) else list(given)
 
-    def table(self, experiment: dict[str, Any]) -> tuple[Table, DataDescription]:
+    def table(self, experiment: Mapping[str, Any]) -> tuple[Table, DataDescription]:
         """Return the data of an experiment as read, and their description.
 
         Raises
@@ -148,13 +154,33 @@ class Workbench:
         fmident.errors.FmidentError
             The file cannot be read.
         """
+        path, keys, identity = self._data_of(experiment)
+        answer = self._tables.get(identity)
+        if answer is None:
+            try:
+                answer = read_data(path, keys, host=self.host)
+            except FmidentError as error:
+                answer = error
+            self._tables[identity] = answer
+            while len(self._tables) > _TABLES:
+                self._tables.popitem(last=False)
+        if isinstance(answer, FmidentError):
+            raise answer
+        return answer
+
+    def is_read(self, experiment: Mapping[str, Any]) -> bool:
+        """Return whether :meth:`table` answers at once; otherwise call it in a thread."""
+        *_, identity = self._data_of(experiment)
+        if identity in self._tables:
+            self._tables.move_to_end(identity)
+        return identity in self._tables
+
+    def _data_of(self, experiment: Mapping[str, Any]) -> tuple[Path, dict[str, Any], object]:
+        """Return the file of an experiment, how it is read, and what tells both from others."""
         path = self.folder / str(experiment.get("data", ""))
         keys = {k: experiment[k] for k in (*READER_KEYS, "time") if k in experiment}
         modified = path.stat().st_mtime_ns if path.exists() else 0
-        identity = path, modified, json.dumps(keys, default=str)
-        if identity not in self._tables:
-            self._tables[identity] = read_data(path, keys, host=self.host)
-        return self._tables[identity]
+        return path, keys, (path, modified, json.dumps(keys, default=str))
 
     def snapshot(self, name: str) -> str:
         """Write the problem as it is for a run, with absolute paths; return the file's path."""

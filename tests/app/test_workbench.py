@@ -83,18 +83,36 @@ def test_files_outside_of_the_folder_are_refused(bench: Workbench, name: str) ->
         ("a<b>.csv", "a_b_.csv"),
     ],
 )
-def test_dropped_files_go_into_the_folder(bench: Workbench, name: str, stored: str) -> None:
-    assert bench.files.store(name, b"1") == stored
-    assert (bench.folder / stored).read_bytes() == b"1"
+def test_dropped_files_go_into_the_folder(
+    bench: Workbench, tmp_path_factory: pytest.TempPathFactory, name: str, stored: str
+) -> None:
+    dropped = tmp_path_factory.mktemp("dropped") / "file"
+    for move in (False, True):
+        dropped.write_bytes(b"1")
+        assert bench.files.store(name, dropped, move=move) == stored
+        assert (bench.folder / stored).read_bytes() == b"1"
 
 
-def test_a_dropped_file_never_replaces_another(bench: Workbench) -> None:
-    assert [bench.files.store("a.csv", c) for c in (b"1", b"2", b"1")] == [
-        "a.csv",
-        "a-2.csv",
-        "a.csv",
-    ]
+def test_a_dropped_file_never_replaces_another(
+    bench: Workbench, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    dropped = tmp_path_factory.mktemp("dropped") / "a.csv"
+    names = []
+    for content in (b"1", b"2", b"1", b"33"):
+        dropped.write_bytes(content)
+        names.append(bench.files.store("a.csv", dropped))
+    assert names == ["a.csv", "a-2.csv", "a.csv", "a-3.csv"]
     assert (bench.folder / "a.csv").read_bytes() == b"1"
+
+
+def test_only_the_last_data_files_stay_in_memory(bench: Workbench) -> None:
+    tables = [{"data": f"{k}.csv"} for k in range(8)]
+    for table in tables:
+        (bench.folder / table["data"]).write_text("time,x\n0,1\n1,2\n", encoding="utf-8")
+        bench.table(table)
+    assert [bench.is_read(t) for t in tables] == [False, False, *[True] * 6]
+    bench.table(tables[0])
+    assert bench.is_read(tables[0])
 
 
 def test_a_run_takes_the_problem_as_it_is_now(bench: Workbench) -> None:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from fmident import FmidentError
 from fmident.data import DataDescription, Table
 from fmident.fmu import Variable
 from fmident.problem import Match, matched_columns
 from fmident.words import plain
-from fmident_app.curves import Chart, Line
+from fmident_app.curves import Chart
 from fmident_app.files import DATA
 from fmident_app.naming import named
 from fmident_app.page import Page, Stage, card, with_value
+from fmident_app.preview import Question, signal_settings
 
 _MOST = 40
 """Outputs that are offered."""
@@ -30,6 +32,20 @@ _INTERPOLATIONS: dict[str | None, str] = {
     "linear": "linear",
     "mean": "mean",
 }
+
+_RELATION = {
+    "gain": "gain: number or parameter",
+    "offset": "offset: number or parameter",
+    "delay": "delay, s: number or parameter",
+}
+_NUMBERS = {
+    "sigma": ("standard deviation of the noise", False),
+    "weight": ("weight", False),
+    "decimate": ("every n-th sample, filtered", True),
+}
+"""What it means, and whether it is a whole number."""
+
+_HAMPEL = {"samples": "window, samples", "window": "or window, s", "threshold": "threshold"}
 
 _DRAG = "(e) => e.dataTransfer.setData('text/plain', %s)"
 _OVER = "(e) => { e.preventDefault(); e.currentTarget.classList.add('over'); }"
@@ -43,6 +59,24 @@ def name_of(experiment: Mapping[str, Any]) -> str:
     return str(experiment.get("name", Path(str(experiment.get("data", "no data"))).stem))
 
 
+def number_or_name(text: str) -> float | str | None:
+    """Return what a text says: a number, a name, or nothing."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return (text or "").strip() or None
+
+
+def with_values(names: Sequence[str], values: Sequence[str]) -> list[str]:
+    """Return the names, and the file's own ones where they are others."""
+    return list(dict.fromkeys([*names, *values]))
+
+
+def _whole(value: float | None) -> float | int | None:
+    """Return a number as an integer if it is one."""
+    return int(value) if value is not None and value == int(value) else value
+
+
 class DataStage(Stage):
     """The experiments."""
 
@@ -51,7 +85,8 @@ class DataStage(Stage):
     def __init__(self, page: Page) -> None:
         super().__init__(page)
         self._number = 0
-        self._charts: list[tuple[Chart, list[str]]] = []
+        self._charts: dict[tuple[str, str], tuple[Chart, ui.label]] = {}
+        self._stale = self._drawing = False
 
     def tables(self) -> tuple[str, ...]:
         """Return ``experiments``."""
@@ -125,8 +160,9 @@ class DataStage(Stage):
         self._number = 0
         self.bench.tell()
 
-    def _add(self, name: str) -> None:
+    async def _add(self, name: str) -> None:
         try:
+            await asyncio.to_thread(self.bench.table, {"data": name})
             self.bench.add_experiment(name)
             self._show(len(self.bench.experiments) - 1)
         except FmidentError as error:
@@ -141,12 +177,18 @@ class DataStage(Stage):
 
     @ui.refreshable_method
     def _experiment(self) -> None:
-        self._charts = []
+        self._charts = {}
         tables = self.bench.experiments
         if not tables:
             return
         self._number = min(self._number, len(tables) - 1)
         table = tables[self._number]
+        if not self.bench.is_read(table):
+            with ui.row().classes("items-center q-pa-md"):
+                ui.spinner(size="2em")
+                ui.label(f"reading {table.get('data', '')} ...")
+            background_tasks.create(self._read_file(table))
+            return
         try:
             read, described = self.bench.table(table)
         except FmidentError as error:
@@ -154,7 +196,7 @@ class DataStage(Stage):
                 ui.label(str(error)).classes("text-negative mono whitespace-pre-wrap")
                 self._reading(table, ())
             return
-        with ui.row().classes("w-full no-wrap items-start gap-4 q-mt-md"):
+        with ui.row().classes("w-full columns items-start gap-4 q-mt-md"):
             with ui.column().classes("gap-3").style("width: 30rem; flex: none"):
                 with card("As it was read"):
                     self._understood(described)
@@ -166,6 +208,11 @@ class DataStage(Stage):
             with ui.column().classes("col gap-2"):
                 self._make_charts(table, read, described)
         self._draw()
+
+    async def _read_file(self, table: Mapping[str, Any]) -> None:
+        with contextlib.suppress(FmidentError):  # shown by the next line
+            await asyncio.to_thread(self.bench.table, table)
+        self._experiment.refresh()
 
     def _understood(self, described: DataDescription) -> None:
         time = described.time
@@ -233,6 +280,7 @@ class DataStage(Stage):
             ui.label("Choose a model first: it says what the inputs and outputs are.")
             return
         given = table.get("outputs", {})
+        names = [*columns, *table.get("prepare", {}).get("derivatives", {})]
         signals = {
             "inputs": description.inputs,
             "outputs": [v for v in description.recorded[:_MOST] if v.name not in given]
@@ -244,7 +292,7 @@ class DataStage(Stage):
         for kind, variables in signals.items():
             ui.label(kind.capitalize()).classes("text-weight-medium q-mt-sm")
             for variable in variables:
-                self._signal(kind, variable, table, list(columns), proposals.get(variable.name))
+                self._signal(kind, variable, table, names, proposals.get(variable.name))
 
     def _signal(
         self,
@@ -316,23 +364,49 @@ class DataStage(Stage):
             )
             between.classes("w-48").on_value_change(lambda e: put("interpolation", e.value))
             return
-        meanings = {
-            "sigma": "standard deviation of the noise",
-            "offset": "offset",
-            "gain": "gain",
-            "delay": "delay, s",
-            "decimate": "every n-th sample, filtered",
-        }
-        for key, meaning in meanings.items():
+        known = list(self.bench.parameters)
+        for key, meaning in _RELATION.items():
+            value = settings.get(key)
+            given = ui.input(
+                meaning,
+                value="" if value is None else str(value),
+                autocomplete=known,
+                validation=lambda text: self._why_not(text),
+            ).classes("w-64")
+            given.on(
+                "change",
+                lambda f=given, k=key: put(k, number_or_name(f.value)) if f.validate() else None,
+            )
+        for key, (meaning, whole) in _NUMBERS.items():
             value = settings.get(key)
             field = ui.number(meaning, value=value if isinstance(value, int | float) else None)
-            whole = key == "decimate"
-            field.on(
+            field.classes("w-64").on(
                 "change",
                 lambda f=field, k=key, w=whole: put(
                     k, None if f.value is None else max(int(f.value), 2) if w else float(f.value)
                 ),
             )
+        self._condition(settings, put)
+
+    def _why_not(self, text: str) -> str | None:
+        """Return why a text is neither a number nor the name of a parameter; ``None`` if it is."""
+        value = number_or_name(text)
+        if not isinstance(value, str) or value in self.bench.parameters:
+            return None
+        return "a number, or the name of a parameter of the problem"
+
+    def _condition(self, settings: Mapping[str, Any], put: Callable[[str, object], None]) -> None:
+        """Make a field for ``exclude``; several conditions are joined by semicolons."""
+        given = settings.get("exclude", ())
+        text = "; ".join([given] if isinstance(given, str) else given)
+        field = ui.input("leave out samples where", value=text, placeholder="abs(v) < 0.01")
+        field.classes("w-64")
+
+        def changed() -> None:
+            conditions = [c.strip() for c in (field.value or "").split(";") if c.strip()]
+            put("exclude", conditions if len(conditions) > 1 else next(iter(conditions), None))
+
+        field.on("change", changed)
 
     def _use(self, table: Mapping[str, Any], described: DataDescription) -> None:
         time = described.time
@@ -357,21 +431,63 @@ class DataStage(Stage):
                 "change",
                 lambda: self._key("every", value=max(int(every.value), 1) if every.value else None),
             )
-            outliers = table.get("prepare", {}).get("hampel")
-            measured = [c.name for c in described.columns if c.problem is None]
-            used = ui.select(
-                measured,
-                label="remove outliers of",
-                multiple=True,
-                value=[c for c in outliers if c in measured] if isinstance(outliers, list) else [],
-            ).classes("w-48")
-            used.on_value_change(lambda e: self._key("prepare", "hampel", value=e.value or None))
             between = ui.select(
                 with_value(_INTERPOLATIONS, table.get("interpolation")),
                 value=table.get("interpolation"),
                 label="inputs between samples",
             ).classes("w-48")
             between.on_value_change(lambda e: self._key("interpolation", value=e.value))
+            gaps = ui.checkbox("fill gaps of inputs", value=table.get("fill_inputs") is not None)
+            gaps.on_value_change(
+                lambda e: self._key("fill_inputs", value="linear" if e.value else None)
+            )
+        self._filters(table, [c.name for c in described.columns if c.problem is None])
+
+    def _filters(self, table: Mapping[str, Any], columns: list[str]) -> None:
+        """Make fields for ``[experiments.prepare]``."""
+        prepare = table.get("prepare", {})
+        given = prepare.get("hampel")
+        hampel: dict[str, Any] = given if isinstance(given, dict) else {"columns": given or []}
+
+        def put(key: str, value: object) -> None:
+            now = self.bench.experiments[self._number].get("prepare", {})
+            if {k for k in now if k != key} or value is not None:
+                self._key("prepare", key, value=value)
+            else:
+                self._key("prepare", value=None)
+
+        def put_hampel(key: str, value: object) -> None:
+            hampel = self.bench.experiments[self._number].get("prepare", {}).get("hampel", [])
+            hampel = {**(hampel if isinstance(hampel, dict) else {"columns": hampel}), key: value}
+            hampel = {k: v for k, v in hampel.items() if v is not None}
+            if not hampel.get("columns"):
+                put("hampel", None)
+            else:
+                put("hampel", hampel if len(hampel) > 1 else hampel["columns"])
+
+        with ui.row().classes("w-full gap-2 items-end"):
+            outliers = ui.select(
+                with_values(columns, hampel["columns"]), label="remove outliers of",
+                multiple=True, value=list(hampel["columns"]),
+            ).classes("w-48")  # fmt: skip
+            outliers.on_value_change(lambda e: put_hampel("columns", e.value))
+            for key, meaning in _HAMPEL.items():
+                number = ui.number(meaning, value=hampel.get(key)).classes("w-32")
+                number.on("change", lambda f=number, k=key: put_hampel(k, _whole(f.value)))
+            median = ui.checkbox("put the median there", value=bool(hampel.get("replace")))
+            median.on_value_change(lambda e: put_hampel("replace", e.value or None))
+        with ui.row().classes("w-full gap-2 items-end"):
+            smoothed = prepare.get("columns", [])
+            low_pass = ui.select(
+                with_values(columns, smoothed), label="low-pass of", multiple=True,
+                value=list(smoothed),
+            ).classes("w-48")  # fmt: skip
+            low_pass.on_value_change(lambda e: put("columns", e.value or None))
+            cutoff = ui.input("cut-off, Hz, or auto", value=str(prepare.get("cutoff", "")))
+            cutoff.classes("w-32").on("change", lambda: put("cutoff", number_or_name(cutoff.value)))
+            order = ui.number("order", value=prepare.get("order"), min=1, format="%d")
+            order.classes("w-24").on("change", lambda: put("order", _whole(order.value)))
+        self._condition(prepare, put)
 
     # ------------------------------------------------------------------------- preview
 
@@ -379,31 +495,46 @@ class DataStage(Stage):
         self, table: Mapping[str, Any], read: Table, described: DataDescription
     ) -> None:
         self._read, self._described = read, described
-        used = [
-            c["column"] if isinstance(c, Mapping) else c
-            for kind in ("inputs", "outputs")
-            for c in table.get(kind, {}).values()
-        ]
-        there = [c.name for c in described.columns if c.problem is None]
-        for name in [c for c in dict.fromkeys(used) if c in there] or there[:4]:
-            unit = read.units.get(name)
-            self._charts.append(
-                (Chart(f"{name} [{unit}]" if unit else name, height="11rem"), [name])
-            )
+        self._error = ui.label().classes("text-negative mono whitespace-pre-wrap w-full")
+        description = self.bench.description
+        units = {} if description is None else {v.name: v.unit for v in description.variables}
+        self._signals = signal_settings(table)
+        if not self._signals:
+            there = [c.name for c in described.columns if c.problem is None]
+            self._signals = {("columns", name): {"column": name} for name in there[:4]}
+            units = dict(read.units)
+        for (kind, name), settings in self._signals.items():
+            unit = units.get(settings.get("variable", name))
+            chart = Chart(f"{name} [{unit}]" if unit else name, height="12rem")
+            self._charts[kind, name] = chart, ui.label().classes("muted text-caption")
 
     def _draw(self) -> None:
-        """Show the columns, and what is used of them."""
-        from fmident.data import time_axis
+        """Show the columns, and what is used of them, as the file says now."""
+        self._stale = True
+        if not self._drawing:
+            background_tasks.create(self._preview())
 
-        table = self.bench.experiments[self._number]
-        times = time_axis(self._read, self._described.time.column)
-        low, high = table.get("window", [times[0], times[-1]])
-        rows = np.flatnonzero((times >= low) & (times <= high))[:: int(table.get("every") or 1)]
-        for chart, names in self._charts:
-            lines = []
-            for name in names:
-                values = self._read.column(name)
-                if rows.size < times.size:
-                    lines.append(Line("as measured", times, values, measured=True))
-                lines.append(Line("used", times[rows], values[rows]))
-            chart.show(lines)
+    async def _preview(self) -> None:
+        self._drawing = True
+        try:
+            while self._stale and self._charts:
+                self._stale, charts = False, self._charts
+                question = Question(
+                    self.bench.draft.path,
+                    self.bench.draft.text,
+                    self._number,
+                    signal_settings(self.bench.experiments[self._number]) or self._signals,
+                    self._read,
+                    self._described.time.column,
+                    self.bench.fmu,
+                    self.bench.host.read_data,
+                )
+                previews = await asyncio.to_thread(question.answer)
+                if charts is not self._charts:
+                    continue  # others have been made, and are drawn next
+                self._error.set_text(previews.error)
+                for key in charts.keys() & previews.signals.keys():
+                    charts[key][0].show(previews.signals[key].lines)
+                    charts[key][1].set_text(previews.signals[key].words)
+        finally:
+            self._drawing = False

@@ -34,11 +34,17 @@ if TYPE_CHECKING:
     )
     from fmident.problem.priors import Priors
     from fmident.problem.proposal import Match, matched_columns, search_range, searchable
-    from fmident.problem.reading.file import ModelResolver, problem_from_file, read_problem_file
+    from fmident.problem.reading.file import (
+        ModelResolver,
+        experiment_from_file,
+        problem_from_file,
+        read_problem_file,
+    )
     from fmident.problem.residuals import (
         ResidualLayout,
         check_cost,
         cost_residuals,
+        measured_output,
         measured_signals,
         measurement_values,
         parameter_values,
@@ -76,7 +82,9 @@ __all__ = [
     "check_cost",
     "continued",
     "cost_residuals",
+    "experiment_from_file",
     "matched_columns",
+    "measured_output",
     "measured_signals",
     "measurement_derivatives",
     "measurement_values",
@@ -109,9 +117,11 @@ _face, __dir__ = lazy_face(
         "EquidistantGrid": "cost",
         "EstimatorSettings": "model",
         "EvaluationSettings": "model",
+        "experiment_from_file": "reading.file",
         "Expression": "expressions",
         "Match": "proposal",
         "matched_columns": "proposal",
+        "measured_output": "residuals",
         "measured_signals": "residuals",
         "MeasuredSignal": "cost",
         "measurement_derivatives": "dependent",

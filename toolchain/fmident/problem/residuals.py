@@ -142,6 +142,22 @@ def predict_measurement(
     return measurement.as_compared(gain * shifted + offset)[compared_samples(measurement)]
 
 
+def measured_output(
+    measurement: Measurement, times: F64, values: Mapping[str, float]
+) -> tuple[F64, F64]:
+    """Return what the measured column says of the FMU's output: instants, s, and values.
+
+    It inverts the measurement model at the compared samples, both of shape (k,). `times`, s, has
+    shape (n,); `values` has at least the parameters used by the measurement. Without a gain there
+    are no finite values.
+    """
+    rows = measurement.rows
+    with np.errstate(divide="ignore", invalid="ignore"):
+        output = measurement.compared[rows] - number_of(measurement.offset, values)
+        output = output / number_of(measurement.gain, values)
+    return times[rows] - number_of(measurement.delay, values), output
+
+
 def predict(problem: Problem, outputs: Sequence[F64], p: F64) -> tuple[tuple[F64, ...], ...]:
     """Return the predictions of all measured columns, per experiment and measurement.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fmident.arrays import F64
-from fmident.data import Exclusion, Experiment, Measurement, Reader
+from fmident.data import Exclusion, Experiment, Measurement, Reader, Table
 from fmident.data.experiment import NoiseChoice
 from fmident.data.outliers import Outliers
 from fmident.errors import Code, Diagnostic, Location, ProblemError, did_you_mean, unknown_name
@@ -66,7 +66,9 @@ def read_experiments(
     fitted: list[Experiment] = []
     for position, table in enumerate(tables):
         section = table.section
-        experiment = _experiment(table, position, description, base, reader, interpolation, given)
+        experiment = read_experiment(
+            table, position, description, base, reader, interpolation, given
+        )
         if any(e.name == experiment.name for e in experiments):
             raise section.error(
                 f"two experiments are called '{experiment.name}'",
@@ -98,7 +100,7 @@ def _sigma_known(experiment: Experiment) -> bool:
     return all(m.sigma is not None for m in experiment.measurements)
 
 
-def _experiment(
+def read_experiment(
     table: ExperimentTable,
     position: int,
     description: ModelDescription,
@@ -106,14 +108,20 @@ def _experiment(
     reader: Reader | None,
     interpolation: Interpolation,
     given: Collection[str],
+    data: Table | None = None,
 ) -> Experiment:
+    """Read the data of one experiment, the one at `position` in the file, counted from 0.
+
+    The other arguments are those of :func:`read_experiments`. `data` is the data file if it has
+    been read already.
+    """
     section, path = table.section, base / table.data
     name = (path.stem or f"experiment {position + 1}") if table.name is None else table.name
     if not name.strip():
         raise section.error("'name' is empty", "name", hint="leave it out, or give a name")
     if not table.outputs:
         raise section.error(f"experiment '{name}' has no outputs", "outputs")
-    main = read_sampled(table, path, reader)
+    main = read_sampled(table, path, reader, data)
     starts = start_values(section.inner("start_values"), description)
     grid = Grid(main, base, reader)
     drafts = [_output(key, entry, description, grid) for key, entry in table.outputs.items()]

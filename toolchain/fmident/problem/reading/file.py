@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from fmident._fmu_suggestions import advice
-from fmident.data import Reader
+from fmident.data import Experiment, Reader, Table
 from fmident.data.table import InMemory
 from fmident.errors import (
     Code,
@@ -22,6 +22,7 @@ from fmident.errors import (
     unknown_name,
 )
 from fmident.fmu import ModelDescription, read_description, resized
+from fmident.fmu.setup import Interpolation
 from fmident.problem.constraints import check_constraints
 from fmident.problem.cost import Cost, TimeDomain
 from fmident.problem.expressions import Constraint, read_constraint
@@ -34,7 +35,7 @@ from fmident.problem.model import (
     Stage,
     with_notes,
 )
-from fmident.problem.reading.experiments import read_experiments
+from fmident.problem.reading.experiments import read_experiment, read_experiments
 from fmident.problem.reading.parameters import (
     Quantity,
     in_expression,
@@ -43,7 +44,9 @@ from fmident.problem.reading.parameters import (
 )
 from fmident.problem.reading.quantities import start_values, stays_as_is, with_own_units
 from fmident.problem.reading.tables import (
+    ExperimentTable,
     ModelTable,
+    ParameterTable,
     ProblemTables,
     StageTable,
     StartTable,
@@ -208,6 +211,80 @@ def read_problem(
         if not stage.separate:
             check_cost(stage.problem, root.where("stages", position, "cost"))
     return replace(problem, stages=stages)
+
+
+def experiment_from_file(
+    path: str | Path,
+    number: int,
+    *,
+    fmu: str | Path,
+    text: str | None = None,
+    reader: Reader | None = None,
+    table: Table | None = None,
+) -> tuple[Experiment, dict[str, float]]:
+    """Read one experiment of a problem file, which need not be finished.
+
+    The experiment is that of :func:`problem_from_file`, but for the weights of outputs without
+    sigma. Inputs without a column are not refused.
+
+    Parameters
+    ----------
+    path
+        The TOML file; paths in it are relative to its folder.
+    number
+        Of the experiment, counted from 0.
+    fmu
+        The FMU, in place of that of ``[model]``.
+    text
+        What to read in place of the file's content.
+    reader
+        Reads data formats other than CSV.
+    table
+        The experiment's data file, if it has been read already.
+
+    Returns
+    -------
+    tuple
+        The experiment, whose ``interpolation`` says of each input how it runs between samples:
+        ``"hold"``, ``"linear"`` or ``"mean"``. The initial values of the parameters that its
+        measurement model names.
+
+    Raises
+    ------
+    ProblemError
+        What the file says of the experiment, or of these parameters, is wrong.
+    fmident.errors.DataError, fmident.errors.FmuError
+        From the files.
+    """
+    root = read_toml(path, text)
+    place = root.inner("model", "start_values")
+    description = resized(read_description(Path(fmu)), dict(place.content))
+    experiment = read_experiment(
+        root.inner("experiments", number).read(ExperimentTable),
+        number,
+        description,
+        Path(path).parent,
+        reader,
+        "auto",
+        [v.name for v in description.inputs],
+        table,
+    )
+    settings = root.inner("evaluation").content
+    general = settings.get("interpolation", "auto")
+    description = description.with_interface(settings.get("interface", "auto"))
+    courses: dict[str, Interpolation] = {}
+    for name in experiment.inputs:
+        asked = experiment.interpolation.get(name, general)
+        held = description.holds_input(name, asked)
+        courses[name] = "hold" if held else "mean" if asked == "mean" else "linear"
+    experiment = replace(experiment, interpolation=courses)
+    references = {name for m in experiment.measurements for name in m.references}
+    if not references:
+        return experiment, {}
+    given = root.inner("parameters")
+    tables = {n: given.inner(n).read(ParameterTable) for n in given.content}
+    parameters, _ = read_parameters(tables, description, (experiment,), root)
+    return experiment, {q.name: q.initial for q in parameters if q.name in references}
 
 
 def read_model(

@@ -78,14 +78,17 @@ class Sampled:
         return values[self.rows]
 
 
-def read_sampled(experiment: ExperimentTable, path: Path, reader: Reader | None) -> Sampled:
+def read_sampled(
+    experiment: ExperimentTable, path: Path, reader: Reader | None, table: Table | None = None
+) -> Sampled:
     """Read the data file of an experiment and apply ``prepare``, ``window`` and ``every``.
 
-    `reader` has the data formats of plugins.
+    `reader` has the data formats of plugins. `table` is the file if it has been read already.
     """
     section, window, every = experiment.section, experiment.window, experiment.every
     with data_named_at(section, "data"):
-        table = read_table(path, dict(section.content), reader=reader, layout=experiment)
+        if table is None:
+            table = read_table(path, dict(section.content), reader=reader, layout=experiment)
         column = time_column(table, experiment.time)
         times = time_axis(table, column)
         table, notes = prepared(experiment, table, times)  # before the cut, whose ends it would see
