@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import secrets
 import socket
+import tempfile
 import webbrowser
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from fmident.errors import Code, FmidentError
 def run(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C; open the browser."""
     try:
-        from fmident_app import server
+        from fmident_app import guard, server
     except ImportError as error:
         raise FmidentError(
             f"the app needs a package that is not installed: {error.name}",
@@ -37,7 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
         address = f"http://127.0.0.1:{port}/?token={token}"
         print(f"fmident app works on {bench.draft.path}", flush=True)  # noqa: T201
         print(f"  {address}\n  Ctrl-C ends it; runs go on and are found again", flush=True)  # noqa: T201
-        if not arguments.no_browser:
-            webbrowser.open(address)
-        server.serve(bench, listening, token)
+        # Other users of this machine can read the browser's command line, but not this folder.
+        with tempfile.TemporaryDirectory(prefix="fmident-app-") as private:
+            if not arguments.no_browser:
+                page = Path(private) / "open.html"
+                page.write_text(guard.leading_to(address), encoding="utf-8")
+                webbrowser.open(page.as_uri())
+            server.serve(bench, listening, token)
     return 0

@@ -7,10 +7,11 @@ to 127.0.0.1 (DNS rebinding): hence the checks of ``Origin`` and ``Host`` beside
 from __future__ import annotations
 
 import hmac
-from urllib.parse import parse_qs, urlsplit
+import html
+from urllib.parse import parse_qs, quote, urlsplit
 
 from starlette.requests import cookie_parser
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 REFUSED = "Open the address that 'fmident app' printed: it ends with a token.\n"
@@ -21,6 +22,12 @@ LARGEST_FILE = 500_000_000
 
 _FORM = 100_000
 """Bytes that a form adds to its file."""
+
+
+def leading_to(address: str) -> str:
+    """Return a page that opens an address at once."""
+    target = html.escape(address)
+    return f'<!doctype html><meta http-equiv="refresh" content="0; url={target}">'
 
 
 def _unframed(send: Send) -> Send:
@@ -64,7 +71,8 @@ class Guard:
         if not self._is_local(headers):
             await self._refuse(scope, receive, send)
         elif scope["type"] == "http" and self._is_token("".join(query.get("token", ()))):
-            answer = RedirectResponse(scope["path"], status_code=303)
+            # No redirect: where another page led here, a browser would not send the cookie with it.
+            answer = HTMLResponse(leading_to(quote(scope["path"])))
             answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
             await answer(scope, receive, send)
         elif not self._is_token(self._token_of(headers.get("cookie", ""))):

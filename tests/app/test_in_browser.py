@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from fmident.cli import main
+from fmident_app.guard import leading_to
 from fmident_app.jobs import Jobs
 
 from ..fmu.build import Fixture, description, real
@@ -385,6 +386,15 @@ def test_a_modelica_file_is_built_when_it_is_dropped(browser: Any, serve: Serve)
     with opened(browser, serve()) as app:
         app.drop(OSCILLATOR / "Oscillator.mo")
         app.sees("FMI 2.0")
+
+
+def test_a_page_of_a_folder_leads_to_the_app(browser: Any, serve: Serve, tmp_path: Path) -> None:
+    server = serve()
+    page = tmp_path / "open.html"
+    page.write_text(leading_to(server.address), encoding="utf-8")
+    server.address = page.as_uri()
+    with opened(browser, server) as app:
+        app.sees("No model yet.")
 
 
 def test_a_small_window_needs_no_horizontal_scrolling(
