@@ -110,6 +110,7 @@ class Page:
         self.stages = [kind(self) for kind in stages]
         self.origin = ui.context.client.id
         self._file_error = ""
+        self._unfolded: set[str] = set()
         self._unexpected_shown: dict[str, float] = {}
         self._tour = Tour(self, touring)
         self._codes: dict[str, tuple[ui.code, ui.code]] = {}
@@ -232,6 +233,24 @@ class Page:
         if now - self._unexpected_shown.get(text, -math.inf) > _REPEAT:
             self._unexpected_shown[text] = now
             self.tell(text)
+
+    def folded(self, button: ui.button, name: str) -> ui.row:
+        """Make an area that the button shows and hides; it stays open when a stage is refreshed."""
+        named(button, name)
+        area = ui.row().classes("w-full q-pl-lg q-pb-md gap-x-4 gap-y-0")
+
+        def show() -> None:
+            area.set_visibility(name in self._unfolded)
+            button.props["aria-expanded"] = "true" if name in self._unfolded else "false"
+
+        def toggle() -> None:
+            self._unfolded ^= {name}
+            show()
+            button.update()
+
+        show()
+        button.on_click(toggle)
+        return area
 
     def upload(self, what: str) -> None:
         """Make an area that takes files."""

@@ -25,6 +25,9 @@ _PROBLEM = "problem.toml"
 _LOOK = 0.2
 """Seconds between two looks at the jobs."""
 
+_PATIENCE = 30.0
+"""Seconds that a page may be silent, on a busy machine, before it has to be loaded again."""
+
 
 def opened(files: Sequence[Path]) -> Workbench:
     """Return the work on a problem file, or on a new one for a model and data.
@@ -107,7 +110,9 @@ def serve(bench: Workbench, listening: socket.socket, token: str) -> None:
             work.jobs.advance()
 
     app.timer(_LOOK, advance)
-    ui.run_with(application, storage_secret=token, show_welcome_message=False)
+    ui.run_with(
+        application, storage_secret=token, show_welcome_message=False, reconnect_timeout=_PATIENCE
+    )
     port = listening.getsockname()[1]
     config = uvicorn.Config(
         Guard(application, token, port), log_level="warning", lifespan="on", ws="websockets-sansio"

@@ -78,7 +78,7 @@ def test_columns_are_dragged_to_signals_and_shown_as_they_are_used(
         app.page.get_by_label("offset: number or parameter").fill("nothing")
         app.page.get_by_label("offset: number or parameter").press("Tab")
         app.sees("a number, or the name of a parameter of the problem")
-        app.page.get_by_label("leave out samples where").locator("visible=true").last.fill(
+        app.page.get_by_label("leave out samples where").locator("visible=true").first.fill(
             "time > 4 s"
         )
         app.page.keyboard.press("Tab")

@@ -318,20 +318,16 @@ class DataStage(Stage):
             named(menu, f"column of {variable.name}").props("dense").classes("col")
             menu.on_value_change(lambda e: self._assign(kind, variable.name, e.value))
             if chosen is not None:
-                with (
-                    named(ui.button(icon="tune"), f"settings of {variable.name}").props(
-                        "flat dense round"
-                    ),
-                    ui.menu().props("persistent"),
-                    ui.column().classes("q-pa-md"),
-                ):
-                    self._settings(kind, variable.name, settings)
+                button = ui.button(icon="tune").props("flat dense round")
             elif proposal is not None:
                 take = ui.button(
                     f"{proposal.column}?",
                     on_click=lambda: self._assign(kind, variable.name, proposal.column),
                 )
                 named(take, f"take {proposal.column}").props("flat dense no-caps")
+        if chosen is not None:
+            with self.page.folded(button, f"settings of {variable.name}"):
+                self._settings(kind, variable.name, settings)
         row.on("dragover", js_handler=_OVER).on("dragleave", js_handler=_LEAVE)
         row.on("drop", lambda e: self._drop(kind, variable.name, e.args, columns), js_handler=_DROP)
 

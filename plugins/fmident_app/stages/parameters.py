@@ -286,12 +286,9 @@ class ParameterStage(Stage):
             log.on_value_change(lambda e: put("scaling", "log" if e.value else None))
             fixed = ui.checkbox("fixed", value=bool(given.get("fixed"))).props("dense")
             fixed.on_value_change(lambda e: self._fix(name, e.value))
-            with (
-                named(ui.button(icon="more_vert"), f"more of {name}").props("flat dense round"),
-                ui.menu().props("persistent"),
-                ui.column().classes("q-pa-md"),
-            ):
-                self._more(name, given, put)
+            more = ui.button(icon="more_vert").props("flat dense round")
+        with self.page.folded(more, f"more of {name}"):
+            self._more(name, given, put)
 
     def _begin_at(self, name: str, value: float | None) -> None:
         self.page.change("parameters", name, "initial", value=value)
