@@ -235,7 +235,7 @@ class ParameterStage(Stage):
         self._sliders.refresh()
 
     def _new_parameter(self) -> None:
-        """Make fields for a parameter that is no variable of the FMU, or has another name."""
+        """Make fields for a parameter that is not a variable of the FMU, or has another name."""
         with ui.expansion("Parameter with a name of its own").classes("w-full").props("dense"):
             with ui.row().classes("w-full no-wrap gap-2"):
                 name = ui.input("name").props("dense").classes("col")
