@@ -148,8 +148,8 @@ def measured_output(
     """Return what the measured column says of the FMU's output: instants, s, and values.
 
     It inverts the measurement model at the compared samples, both of shape (k,). `times`, s, has
-    shape (n,); `values` has at least the parameters used by the measurement. Without a gain there
-    are no finite values.
+    shape (n,); `values` has at least the parameters used by the measurement. With a gain of
+    zero the values are not finite.
     """
     rows = measurement.rows
     with np.errstate(divide="ignore", invalid="ignore"):
