@@ -376,6 +376,7 @@ def test_the_tour_goes_on_with_the_work_and_can_be_left(
         app.sees("501 rows")
         app.click("Tour")
         app.sees("3 of 7, Parameters")
+        app.page.wait_for_url("**/?tour=own")
         app.page.reload()
         app.sees("3 of 7, Parameters")
         assert app.complaints == []
